@@ -1,13 +1,13 @@
 #pragma once
+#include "dataflow/base/result.h"
+#include "dataflow/base/spec.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "dataflow/base/result.h"
-#include "dataflow/base/spec.h"
 
 namespace sluice {
 
@@ -35,7 +35,7 @@ struct ActionSpec {
 /// Everything a graph needs to know about an environment before one exists.
 struct EnvSpec {
   std::string name;
-  Schema observation;             ///< one entry per observation tensor, usually just "obs"
+  Schema observation;  ///< one entry per observation tensor, usually just "obs"
   ActionSpec action;
   int64_t max_episode_steps = 0;  ///< the environment truncates itself after so many; 0 = never
   std::optional<double> reward_threshold;
@@ -64,8 +64,8 @@ class Env {
   /// reset(seed=..)); without, it goes on.
   virtual Status reset(std::optional<uint64_t> seed, ObservationOut observation) = 0;
 
-  /// Takes one action (laid out as ActionSpec::tensor()). After `terminated` or `truncated` the next
-  /// call must be reset; a step then is FailedPrecondition. An action out of range is
+  /// Takes one action (laid out as ActionSpec::tensor()). After `terminated` or `truncated` the
+  /// next call must be reset; a step then is FailedPrecondition. An action out of range is
   /// InvalidArgument. The observation of a final step is the final one, never the next start.
   virtual Status step(const void* action, ObservationOut observation, Transition& out) = 0;
 

@@ -1,11 +1,11 @@
 #pragma once
+#include "envs/env.h"
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "envs/env.h"
 
 namespace sluice {
 

@@ -23,7 +23,7 @@ Result<std::unique_ptr<Worker>> Evaluator::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const ActorCriticSpec spec, actor_critic_spec(known, net));
   ASSIGN_OR_RETURN(auto follower, context.follower<Weights>());
   return std::unique_ptr<Worker>(std::make_unique<EvaluatorWorker>(
-      *this, PolicyModel(spec, RandomKey(context.run().seed())), context, std::move(follower)));
+      *this, PolicyModel(spec, RandomKey(context.seed())), context, std::move(follower)));
 }
 
 EvaluatorWorker::EvaluatorWorker(const Evaluator& spec, PolicyModel model, WorkerContext& context,

@@ -21,7 +21,7 @@ void Policy::check(std::vector<std::string>& problems) const {
 PortSchemas Policy::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
-    out.serves.push_back({Observation::schema(known->observation), Action::schema(known->action.tensor())});
+    out.serves(0, Observation::schema(known->observation), Action::schema(known->action.tensor()));
   }
   return out;
 }
@@ -32,7 +32,7 @@ Result<std::unique_ptr<Worker>> Policy::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(auto server, (context.server<Observation, Action>()));
   ASSIGN_OR_RETURN(auto follower, context.follower<Weights>());
   return std::unique_ptr<Worker>(std::make_unique<PolicyWorker>(
-      PolicyModel(spec, RandomKey(context.run().seed())), context, std::move(server), std::move(follower)));
+      PolicyModel(spec, RandomKey(context.seed())), context, std::move(server), std::move(follower)));
 }
 
 PolicyWorker::PolicyWorker(PolicyModel model, WorkerContext& context,

@@ -36,8 +36,8 @@ void Rollout::check(std::vector<std::string>& problems) const {
 PortSchemas Rollout::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
-    out.asks.push_back({Observation::schema(known->observation), Action::schema(known->action.tensor())});
-    out.writes.push_back(Trajectory::schema(known->observation, known->action.tensor()));
+    out.asks(0, Observation::schema(known->observation), Action::schema(known->action.tensor()));
+    out.writes(0, Trajectory::schema(known->observation, known->action.tensor()));
   }
   return out;
 }
@@ -52,7 +52,7 @@ int64_t Rollout::memory_bytes() const {
 
 Result<std::unique_ptr<Worker>> Rollout::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(auto ring_of_envs,
-                   EnvRing::make(env, ring, context.replica() * ring, RandomKey(context.run().seed())));
+                   EnvRing::make(env, ring, context.replica() * ring, RandomKey(context.seed())));
   ASSIGN_OR_RETURN(auto client, (context.client<Observation, Action>()));
   ASSIGN_OR_RETURN(auto writer, context.writer<Trajectory>());
   return std::unique_ptr<Worker>(std::make_unique<RolloutWorker>(

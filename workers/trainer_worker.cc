@@ -46,7 +46,7 @@ void Trainer::check(std::vector<std::string>& problems) const {
 PortSchemas Trainer::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
-    out.reads.push_back(Trajectory::schema(known->observation, known->action.tensor()));
+    out.reads(0, Trajectory::schema(known->observation, known->action.tensor()));
   }
   return out;
 }
@@ -54,7 +54,7 @@ PortSchemas Trainer::schemas() const {
 Result<std::unique_ptr<Worker>> Trainer::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));
   LearnerSetup setup{known,          net, batch, horizon, context.run().max_steps(), context.threads(),
-                     RandomKey(context.run().seed()).split("learner")};
+                     RandomKey(context.seed()).split("learner")};
   ASSIGN_OR_RETURN(auto made, learner.make(setup));
   ASSIGN_OR_RETURN(auto reader, context.reader<Trajectory>());
   ASSIGN_OR_RETURN(auto publisher, context.publisher<Weights>());
@@ -122,7 +122,7 @@ bool TrainerWorker::run_is_over() const {
 
 Status TrainerWorker::announce() {
   auto weights = std::make_shared<Weights>(learner_->weights());
-  weights->tag = {run_.run_id(), run_.incarnation(), version_, weights->digest()};
+  weights->tag = {run_.run(), run_.incarnation(), version_, weights->digest()};
   current_ = weights->tag;
   RETURN_IF_ERROR(weights_.publish(weights, current_));
   versions_.add();

@@ -73,16 +73,6 @@ void check_ports(const Graph& graph, const WorkerDecl& w, Problems& out) {
   }
 }
 
-void check_stream(const ChannelDecl& c, Problems& out) {
-  const auto wrong = [&](std::string_view text) { say(out, "stream '{}': {}", c.name, text); };
-  const StreamPolicy& p = c.stream;
-  if (p.max_staleness == 0 && p.when_full == WhenFull::DropOldest) {
-    wrong(
-        "max_staleness(0) with when_full(DropOldest) throws away samples of the only version "
-        "that may be trained on: use when_full(Block), or allow some staleness");
-  }
-}
-
 void check_channel(const Graph& graph, const Placement& placement, const ChannelDecl& c,
                    Problems& out) {
   const auto with = [&](Verb verb) { return graph.users(verb, c); };
@@ -90,11 +80,12 @@ void check_channel(const Graph& graph, const Placement& placement, const Channel
     case ChannelKind::Stream:
       if (with(Verb::Writes).empty()) say(out, "stream '{}': nobody writes it", c.name);
       if (with(Verb::Reads).empty()) say(out, "stream '{}': nobody reads it", c.name);
-      check_stream(c, out);
+      for (const auto& p : sluice::problems(c.stream)) say(out, "stream '{}': {}", c.name, p);
       break;
     case ChannelKind::Service:
       if (with(Verb::Serves).empty()) say(out, "service '{}': nobody serves it", c.name);
       if (with(Verb::Asks).empty()) say(out, "service '{}': nobody asks it", c.name);
+      for (const auto& p : sluice::problems(c.service)) say(out, "service '{}': {}", c.name, p);
       break;
     case ChannelKind::Latest: {
       const auto publishers = with(Verb::Publishes);

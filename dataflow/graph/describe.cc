@@ -17,8 +17,8 @@ std::string policy(const ChannelDecl& c) {
   if (c.kind == ChannelKind::Latest) return "newest wins";
   if (c.kind == ChannelKind::Service) {
     std::string text = fmt::format("batch {}", c.service.batch_limit);
-    if (c.service.batch_within > 0) text += " within " + duration(c.service.batch_within);
-    if (c.service.deadline != kForever) text += ", deadline " + duration(c.service.deadline);
+    if (c.service.batch_within() > 0) text += " within " + duration(c.service.batch_within());
+    if (c.service.deadline() != kForever) text += ", deadline " + duration(c.service.deadline());
     return text;
   }
   const StreamPolicy& p = c.stream;

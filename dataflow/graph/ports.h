@@ -95,14 +95,17 @@ class Service {
   explicit Service(ChannelDecl* decl) : decl_(decl) {}
   [[nodiscard]] ChannelDecl& decl() const { return *decl_; }
 
-  /// A batch is cut when it weighs `limit`, or when its oldest request waited for `wait`.
+  /// A batch is cut when it weighs `limit`, or when its oldest request waited for `wait` (whole
+  /// microseconds).
   Service batch(UpTo limit, Within wait = {0}) const {
     set(&ServicePolicy::batch_limit, limit.weight);
-    return set(&ServicePolicy::batch_within, wait.time);
+    return set(&ServicePolicy::batch_within_us, wait.time / kMicrosecond);
   }
-  /// A request unanswered for so long fails with DeadlineExceeded.
+  /// A request unanswered for so long (whole milliseconds, rounded up) fails with
+  /// DeadlineExceeded.
   Service deadline(std::chrono::nanoseconds time) const {
-    return set(&ServicePolicy::deadline, static_cast<TimeNs>(time.count()));
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+    return set(&ServicePolicy::deadline_ms, static_cast<int64_t>(ms));
   }
   /// Requests held; a full service makes askers wait.
   Service capacity(int64_t requests) const { return set(&ServicePolicy::capacity, requests); }

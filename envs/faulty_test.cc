@@ -27,7 +27,9 @@ class Faulty : public testing::Test {
   Status step() {
     const int64_t action = steps_++ % 2;
     Status status = env_->step(&action, {&slice_, 1}, last_);
-    if (last_.terminated) EXPECT_TRUE(env_->reset(std::nullopt, {&slice_, 1}).ok());
+    if (last_.terminated) {
+      EXPECT_TRUE(env_->reset(std::nullopt, {&slice_, 1}).ok());
+    }
     return status;
   }
 

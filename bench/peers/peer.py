@@ -69,7 +69,7 @@ class Windows:
         return len(self.rates) >= REPEATS
 
 
-def sweep(args, measure, axes):
+def sweep(args, measure, axes, center=statistics.median):
     """Runs measure(settings) -> rates over the grid, or once; returns (settings, rates) of the best.
 
     `axes` maps a name to (value when not sweeping, values to sweep)."""
@@ -79,8 +79,8 @@ def sweep(args, measure, axes):
     best = None
     for settings in grid:
         rates = measure(settings)
-        say(f"{settings}: {statistics.median(rates):.0f} (load {os.getloadavg()[0]:.1f})")
-        if best is None or statistics.median(rates) > statistics.median(best[1]):
+        say(f"{settings}: {center(rates):.0f} (load {os.getloadavg()[0]:.1f})")
+        if best is None or center(rates) > center(best[1]):
             best = (settings, rates)
     return best
 

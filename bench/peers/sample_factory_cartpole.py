@@ -50,6 +50,8 @@ def flags(s, where):
 
 def measure(s):
     """Rates between reports whose frame count moved: frames arrive in lumps of one training set."""
+    # A driver that gives up sends SIGTERM: as an exception, so that the child below is ended too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     where = tempfile.mkdtemp(prefix="peer_sf_")
     env = {**os.environ, **{f"{k}_NUM_THREADS": str(s["threads"]) for k in ("OMP", "MKL")}}
     child = subprocess.Popen([sys.executable, "-m", "sf_examples.train_gym_env", *flags(s, where)],

@@ -13,7 +13,7 @@ MAX_LINES = 600
 SOURCES = (".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".cmake")
 MACHINE_PATH = re.compile(r"(?<![\w.$}/-])/(home/\w+|Users/\w+|root|work|workspace)/")
 REGISTRY = re.compile(r"\b(pypi\.org|pythonhosted\.org|deb\.debian\.org|docker\.io|ghcr\.io"
-                      r"|registry\.\w+\.\w+|artifactory)|--(extra-)?index-url\b")
+                      r"|registry\.\w+\.\w+|artifactor[y])|--(extra-)?index-url\b")
 
 
 def problems(path, text):

@@ -92,6 +92,9 @@ install_wheels() {
   for candidate in /usr/bin/python3 python3; do
     if "$candidate" -m pip --version > /dev/null 2>&1; then python=$candidate; break; fi
   done
+  # pip takes a platform literally: older ones that the pinned one includes are named too.
+  local glibc platforms=(--platform manylinux2014_x86_64)
+  for glibc in {28..17}; do platforms+=(--platform "manylinux_2_${glibc}_x86_64"); done
   local fresh=$deps.tmp-$$
   trap 'rm -rf "$fresh"' EXIT
   say "downloading ${want_wheels[*]} into .deps (about 1 GB)"
@@ -100,8 +103,7 @@ install_wheels() {
     "$python" -m pip install --quiet --no-deps --no-compile --target "$fresh" \
       --disable-pip-version-check --no-warn-script-location --root-user-action=ignore \
       --python-version "$wheel_python" --only-binary=:all: \
-      --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 \
-      --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+      "${platforms[@]}" \
       "${want_wheels[@]}" >&2
   }
   if ! retry fetch; then

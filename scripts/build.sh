@@ -43,15 +43,14 @@ fi
 
 # Ninja's lines become one progress line per tenth of the work.
 progress() {
-  awk -v preset="$preset" '
-    match($0, /^\[[0-9]+\/[0-9]+\]/) {
-      split(substr($0, 2, RLENGTH - 2), n, "/")
-      if (n[2] > 1 && int(10 * n[1] / n[2]) > tenth) {
-        tenth = int(10 * n[1] / n[2])
-        printf "build: %s %d/%d\n", preset, n[1], n[2]
-        fflush()
-      }
-    }'
+  local line tenth=0
+  while read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[2] > 1)) \
+      && ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth)); then
+      tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+      echo "build: $preset ${BASH_REMATCH[1]}/${BASH_REMATCH[2]}"
+    fi
+  done
 }
 if ! NINJA_STATUS='[%f/%t] ' ninja -C "$build" -j "$jobs" "$@" 9>&- 2>&1 | tee "$log" | progress; then
   grep -v '^\[[0-9]*/[0-9]*\]' "$log" | head -n 80 || true

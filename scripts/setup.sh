@@ -95,12 +95,15 @@ install_wheels() {
   # pip takes a platform literally: older ones that the pinned one includes are named too.
   local glibc platforms=(--platform manylinux2014_x86_64)
   for glibc in {28..17}; do platforms+=(--platform "manylinux_2_${glibc}_x86_64"); done
-  local fresh=$deps.tmp-$$
-  trap 'rm -rf "$fresh"' EXIT
+  # Everything happens beside .deps, and one rename ends it: a killed setup leaves no half of it.
+  work=$deps.tmp-$$
+  local fresh=$work/wheels
+  trap 'rm -rf "$work"' EXIT
   say "downloading ${want_wheels[*]} into .deps (about 1 GB)"
   fetch() {
-    rm -rf "$fresh"
-    "$python" -m pip install --quiet --no-deps --no-compile --target "$fresh" \
+    rm -rf "$work"
+    mkdir -p "$work/pip"
+    TMPDIR=$work/pip "$python" -m pip install --quiet --no-deps --no-compile --target "$fresh" \
       --disable-pip-version-check --no-warn-script-location --root-user-action=ignore \
       --python-version "$wheel_python" --only-binary=:all: \
       "${platforms[@]}" \
@@ -116,7 +119,6 @@ install_wheels() {
   stamp > "$fresh/.stamp"
   if [[ -e $deps ]]; then mv "$deps" "$deps.old-$$"; fi
   mv "$fresh" "$deps"
-  trap - EXIT
   rm -rf "$deps".old-*
 }
 

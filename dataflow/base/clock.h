@@ -29,7 +29,9 @@ class RealClock final : public Clock {
 /// Time that moves only when a test says so.
 class VirtualClock final : public Clock {
  public:
-  [[nodiscard]] TimeNs now() const noexcept override { return now_.load(std::memory_order_acquire); }
+  [[nodiscard]] TimeNs now() const noexcept override {
+    return now_.load(std::memory_order_acquire);
+  }
   void advance(TimeNs by) noexcept { now_.fetch_add(by, std::memory_order_acq_rel); }
 
  private:

@@ -58,7 +58,8 @@ std::array<float, 2> RandomKey::normal(uint64_t counter) const noexcept {
   const double u = (static_cast<double>(b[0]) + 1.0) * 0x1.0p-32;  // (0, 1]
   const double radius = std::sqrt(-2.0 * std::log(u));
   const double angle = 2.0 * std::numbers::pi * static_cast<double>(b[1]) * 0x1.0p-32;
-  return {static_cast<float>(radius * std::cos(angle)), static_cast<float>(radius * std::sin(angle))};
+  return {static_cast<float>(radius * std::cos(angle)),
+          static_cast<float>(radius * std::sin(angle))};
 }
 
 void shuffle(RandomKey key, int64_t n, int64_t* out) noexcept {
@@ -67,7 +68,7 @@ void shuffle(RandomKey key, int64_t n, int64_t* out) noexcept {
     // Lemire's multiply-shift keeps the bias below 2^-32 for any batch we can hold.
     const uint64_t word = key.word(static_cast<uint64_t>(i));
     const auto j = static_cast<int64_t>(
-        (static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64);
+        (__extension__ static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64);
     const int64_t t = out[i];
     out[i] = out[j];
     out[j] = t;

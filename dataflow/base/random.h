@@ -6,8 +6,8 @@
 namespace sluice {
 
 /// A counter-based random stream: Philox4x32-10 (Salmon et al., SC 2011, "Parallel random numbers:
-/// as easy as 1, 2, 3"). A key names a stream; a counter names a draw in it; the same pair gives the
-/// same bits on every machine and in any order. A value type without state: copy it freely.
+/// as easy as 1, 2, 3"). A key names a stream; a counter names a draw in it; the same pair gives
+/// the same bits on every machine and in any order. A value type without state: copy it freely.
 ///
 ///   RandomKey root(seed);
 ///   RandomKey slot = root.split("rollout").split(replica).split(slot_index);
@@ -36,7 +36,8 @@ class RandomKey {
   uint64_t key_;
 };
 
-/// Fisher-Yates permutation of 0..n-1 into `out`, drawn from `key`: the order depends on nothing else.
+/// Fisher-Yates permutation of 0..n-1 into `out`, drawn from `key`: the order depends on nothing
+/// else.
 void shuffle(RandomKey key, int64_t n, int64_t* out) noexcept;
 
 }  // namespace sluice

@@ -4,20 +4,34 @@ namespace sluice {
 
 std::string_view name(Code code) noexcept {
   switch (code) {
-    case Code::Ok: return "OK";
-    case Code::Cancelled: return "CANCELLED";
-    case Code::InvalidArgument: return "INVALID_ARGUMENT";
-    case Code::DeadlineExceeded: return "DEADLINE_EXCEEDED";
-    case Code::NotFound: return "NOT_FOUND";
-    case Code::AlreadyExists: return "ALREADY_EXISTS";
-    case Code::ResourceExhausted: return "RESOURCE_EXHAUSTED";
-    case Code::FailedPrecondition: return "FAILED_PRECONDITION";
-    case Code::OutOfRange: return "OUT_OF_RANGE";
-    case Code::Unavailable: return "UNAVAILABLE";
-    case Code::DataLoss: return "DATA_LOSS";
-    case Code::Aborted: return "ABORTED";
-    case Code::Unimplemented: return "UNIMPLEMENTED";
-    case Code::Internal: return "INTERNAL";
+    case Code::Ok:
+      return "OK";
+    case Code::Cancelled:
+      return "CANCELLED";
+    case Code::InvalidArgument:
+      return "INVALID_ARGUMENT";
+    case Code::DeadlineExceeded:
+      return "DEADLINE_EXCEEDED";
+    case Code::NotFound:
+      return "NOT_FOUND";
+    case Code::AlreadyExists:
+      return "ALREADY_EXISTS";
+    case Code::ResourceExhausted:
+      return "RESOURCE_EXHAUSTED";
+    case Code::FailedPrecondition:
+      return "FAILED_PRECONDITION";
+    case Code::OutOfRange:
+      return "OUT_OF_RANGE";
+    case Code::Unavailable:
+      return "UNAVAILABLE";
+    case Code::DataLoss:
+      return "DATA_LOSS";
+    case Code::Aborted:
+      return "ABORTED";
+    case Code::Unimplemented:
+      return "UNIMPLEMENTED";
+    case Code::Internal:
+      return "INTERNAL";
   }
   return "UNKNOWN";
 }

@@ -111,8 +111,8 @@ class CheckThrower {
 #define SLUICE_CONCAT_INNER(a, b) a##b
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                                       \
-  do {                                                                    \
+#define RETURN_IF_ERROR(expression)                                             \
+  do {                                                                          \
     if (::sluice::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 

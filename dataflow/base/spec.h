@@ -1,9 +1,9 @@
 #pragma once
+#include "dataflow/base/result.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "dataflow/base/result.h"
 
 namespace sluice {
 

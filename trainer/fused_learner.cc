@@ -140,10 +140,8 @@ bool FusedPpoLearner::step() {
     const int64_t first = task == 0 ? 0 : actor_floats;
     const int64_t count = task == 0 ? actor_floats : gradient_floats_ - actor_floats;
     float* sum = gradients_.data() + first;
-    for (int64_t c = 1; c < chunks_; ++c) {
-      const float* from = sum + c * gradient_floats_;
-      for (int64_t i = 0; i < count; ++i) sum[i] += from[i];
-    }
+    net_.actor().kernels().column_sums(sum + gradient_floats_, gradient_floats_, count, chunks_ - 1,
+                                       sum);
     if (task == 0) {
       net_.actor().unpad_gradient(sum, gradient_.data());
     } else {

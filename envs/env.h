@@ -44,6 +44,8 @@ struct EnvSpec {
   ActionSpec action;
   int64_t max_episode_steps = 0;  ///< the environment truncates itself after so many; 0 = never
   std::optional<double> reward_threshold;
+
+  friend bool operator==(const EnvSpec&, const EnvSpec&) = default;
 };
 
 /// What one step did, apart from the observation. Truncation is never termination: at a time limit

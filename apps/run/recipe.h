@@ -15,6 +15,7 @@ namespace sluice {
 struct Program {
   Graph graph;
   Placement placement;
+  int64_t max_steps = -1;  ///< environment steps to train on; -1 = without end
 };
 
 /// A named way to build a program from typed settings: what `sluice run NAME` runs. One object per
@@ -25,6 +26,8 @@ class Recipe {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// One line for `sluice list`.
   [[nodiscard]] virtual std::string_view doc() const = 0;
+  /// --env: called before bind(), so that a recipe can start from settings that suit it.
+  virtual void choose_env(const std::string& env) = 0;
   virtual void bind(ConfigBinder& b) = 0;
   virtual Result<Program> build() = 0;
 };

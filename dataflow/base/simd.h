@@ -7,9 +7,9 @@
 #include <immintrin.h>
 #endif
 
-/// Vectors of floats for the hand-written kernels: one kernel source, written against these types, is
-/// compiled once per Isa with per-file flags. Only the matching source file may name Avx2 or Avx512:
-/// no inline function compiled with wider instructions may leak into a portable file.
+/// Vectors of floats for the hand-written kernels: one kernel source, written against these types,
+/// is compiled once per Isa with per-file flags. Only the matching source file may name Avx2 or
+/// Avx512: no inline function compiled with wider instructions may leak into a portable file.
 namespace sluice::simd {
 
 /// Eight lanes in portable C++.
@@ -21,17 +21,19 @@ struct Plain {
   struct Mask {
     bool v[8];
   };
-#define SLUICE_LANES(expression)           \
-  V r;                                     \
+#define SLUICE_LANES(expression)                     \
+  V r;                                               \
   for (int i = 0; i < 8; ++i) r.v[i] = (expression); \
   return r
-#define SLUICE_MASK(expression)            \
-  Mask r;                                  \
+#define SLUICE_MASK(expression)                      \
+  Mask r;                                            \
   for (int i = 0; i < 8; ++i) r.v[i] = (expression); \
   return r
   static V set(float x) { SLUICE_LANES(x); }
   static V load(const float* p) { SLUICE_LANES(p[i]); }
   static void store(float* p, V a) { std::memcpy(p, a.v, sizeof(a.v)); }
+  /// p[0], p[stride], p[2 stride], ..
+  static V load(const float* p, int64_t stride) { SLUICE_LANES(p[i * stride]); }
   static V add(V a, V b) { SLUICE_LANES(a.v[i] + b.v[i]); }
   static V sub(V a, V b) { SLUICE_LANES(a.v[i] - b.v[i]); }
   static V mul(V a, V b) { SLUICE_LANES(a.v[i] * b.v[i]); }
@@ -81,6 +83,9 @@ struct Avx2 {
   static V set(float x) { return _mm256_set1_ps(x); }
   static V load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, V a) { _mm256_storeu_ps(p, a); }
+  static V load(const float* p, int64_t s) {
+    return _mm256_setr_ps(p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s]);
+  }
   static V add(V a, V b) { return _mm256_add_ps(a, b); }
   static V sub(V a, V b) { return _mm256_sub_ps(a, b); }
   static V mul(V a, V b) { return _mm256_mul_ps(a, b); }
@@ -101,11 +106,10 @@ struct Avx2 {
   }
   static V fraction(V a, V& exponent) {
     const __m256i bits = _mm256_castps_si256(a);
-    exponent = _mm256_cvtepi32_ps(
-        _mm256_sub_epi32(_mm256_srli_epi32(bits, 23), _mm256_set1_epi32(126)));
-    return _mm256_castsi256_ps(
-        _mm256_or_si256(_mm256_and_si256(bits, _mm256_set1_epi32(0x007fffff)),
-                        _mm256_set1_epi32(0x3f000000)));
+    exponent =
+        _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(bits, 23), _mm256_set1_epi32(126)));
+    return _mm256_castsi256_ps(_mm256_or_si256(
+        _mm256_and_si256(bits, _mm256_set1_epi32(0x007fffff)), _mm256_set1_epi32(0x3f000000)));
   }
 };
 #endif
@@ -118,6 +122,11 @@ struct Avx512 {
   static V set(float x) { return _mm512_set1_ps(x); }
   static V load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, V a) { _mm512_storeu_ps(p, a); }
+  static V load(const float* p, int64_t s) {
+    return _mm512_setr_ps(p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s],
+                          p[8 * s], p[9 * s], p[10 * s], p[11 * s], p[12 * s], p[13 * s], p[14 * s],
+                          p[15 * s]);
+  }
   static V add(V a, V b) { return _mm512_add_ps(a, b); }
   static V sub(V a, V b) { return _mm512_sub_ps(a, b); }
   static V mul(V a, V b) { return _mm512_mul_ps(a, b); }
@@ -140,11 +149,10 @@ struct Avx512 {
   }
   static V fraction(V a, V& exponent) {
     const __m512i bits = _mm512_castps_si512(a);
-    exponent = _mm512_cvtepi32_ps(
-        _mm512_sub_epi32(_mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126)));
-    return _mm512_castsi512_ps(
-        _mm512_or_si512(_mm512_and_si512(bits, _mm512_set1_epi32(0x007fffff)),
-                        _mm512_set1_epi32(0x3f000000)));
+    exponent =
+        _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126)));
+    return _mm512_castsi512_ps(_mm512_or_si512(
+        _mm512_and_si512(bits, _mm512_set1_epi32(0x007fffff)), _mm512_set1_epi32(0x3f000000)));
   }
 };
 #endif
@@ -171,7 +179,7 @@ template <class S>
 inline typename S::V exp(typename S::V x) {
   x = S::max(S::set(-87.0F), S::min(S::set(88.0F), x));
   const auto n = S::round(S::mul(x, S::set(1.44269504F)));
-  auto r = S::fnma(n, S::set(0.693359375F), x);        // ln(2) in two parts
+  auto r = S::fnma(n, S::set(0.693359375F), x);  // ln(2) in two parts
   r = S::fnma(n, S::set(-2.12194440e-4F), r);
   auto p = S::fma(S::set(1.0F / 5040), r, S::set(1.0F / 720));
   p = S::fma(p, r, S::set(1.0F / 120));

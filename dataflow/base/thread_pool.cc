@@ -70,7 +70,8 @@ void ThreadPool::loop(int thread) {
     if (!ready) {
       std::unique_lock lock(mutex_);
       ++parked_;
-      start_.wait(lock, [&] { return job_.load(std::memory_order_acquire) != seen || stop_.load(); });
+      start_.wait(lock,
+                  [&] { return job_.load(std::memory_order_acquire) != seen || stop_.load(); });
       --parked_;
     }
     if (stop_.load()) return;

@@ -17,8 +17,8 @@ namespace sluice {
 ///   pool.run(chunks, [&](int64_t chunk, int thread) { ... });
 class ThreadPool {
  public:
-  /// `threads` counts the caller: 1 makes no helper. `spin` is how many pauses a helper waits before
-  /// it parks.
+  /// `threads` counts the caller: 1 makes no helper. `spin` is how many pauses a helper waits
+  /// before it parks.
   explicit ThreadPool(int threads, int spin = 2000);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -1,10 +1,10 @@
 #include "models/nets/actor_critic.h"
 
+#include "models/nets/init.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
-
-#include "models/nets/init.h"
 
 namespace sluice {
 namespace {
@@ -36,7 +36,11 @@ ActorCriticScratch::ActorCriticScratch(const ActorCritic& net)
     : actor(net.actor()), critic(net.critic()) {}
 
 ActorCritic::ActorCritic(const ActorCriticSpec& spec, RandomKey init, Isa isa)
-    : spec_(spec), parameters_(spec.layout()), actor_(spec.actor(), isa), critic_(spec.critic(), isa) {
+    : spec_(spec),
+      isa_(isa),
+      parameters_(spec.layout()),
+      actor_(spec.actor(), isa),
+      critic_(spec.critic(), isa) {
   initialise_mlp(spec.actor(), "actor", 0.01, init, parameters_);
   initialise_mlp(spec.critic(), "critic", 1.0, init, parameters_);
   critic_offset_ = parameters_.find("critic.0.weight").offset;
@@ -48,8 +52,8 @@ ActorCritic::ActorCritic(const ActorCriticSpec& spec, RandomKey init, Isa isa)
 }
 
 void ActorCritic::sync() {
-  actor_.pack(parameters_.data());
-  critic_.pack(parameters_.data() + critic_offset_);
+  sync_actor();
+  sync_critic();
 }
 
 void ActorCritic::load(const float* values) {

@@ -39,12 +39,15 @@ class ActorCritic {
   [[nodiscard]] const ParameterSet& parameters() const noexcept { return parameters_; }
   /// Repacks the parameters for the kernels; call after every change.
   void sync();
+  /// The two halves of sync(), which may run at the same time.
+  void sync_actor() { actor_.pack(parameters_.data()); }
+  void sync_critic() { critic_.pack(parameters_.data() + critic_offset_); }
   /// Overwrites all parameters (parameters().size() floats in order) and syncs.
   void load(const float* values);
 
   /// observations [rows, spec.observation] -> head [rows, head.size] (logits or means) and value
-  /// [rows]. Any number of rows; a row's result does not depend on the others. `head` or `value` may
-  /// be null, then that trunk is not run. Many threads at once, each with its own scratch.
+  /// [rows]. Any number of rows; a row's result does not depend on the others. `head` or `value`
+  /// may be null, then that trunk is not run. Many threads at once, each with its own scratch.
   void forward(const float* observations, int64_t rows, ActorCriticScratch& scratch, float* head,
                float* value) const;
 
@@ -54,6 +57,7 @@ class ActorCritic {
                                              const at::Tensor& observations,
                                              const std::vector<at::Tensor>& parameters);
 
+  [[nodiscard]] Isa isa() const noexcept { return isa_; }
   [[nodiscard]] const Mlp& actor() const noexcept { return actor_; }
   [[nodiscard]] const Mlp& critic() const noexcept { return critic_; }
   /// Floats before the critic's parameters, and before log_std (-1 when there is none).
@@ -66,6 +70,7 @@ class ActorCritic {
 
  private:
   ActorCriticSpec spec_;
+  Isa isa_;
   ParameterSet parameters_;
   Mlp actor_;
   Mlp critic_;

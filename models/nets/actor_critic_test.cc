@@ -22,7 +22,7 @@ TEST(ActorCritic, FusedForwardMatchesTheAutogradTwin) {
     const at::Tensor obs = at::randn({rows, spec.observation});
     at::Tensor head = at::empty({rows, spec.head.size});
     at::Tensor value = at::empty({rows});
-    net.forward(obs.const_data_ptr<float>(), rows, scratch, head.data_ptr<float>(),
+    net.forward(obs.data_ptr<float>(), rows, scratch, head.data_ptr<float>(),
                 value.data_ptr<float>());
     const auto twin = ActorCritic::forward_autograd(spec, obs, net.parameters().views());
     EXPECT_LT((twin.head - head).abs().max().item<double>(), 1e-6);
@@ -39,7 +39,8 @@ TEST(ActorCritic, InitialWeightsAreOrthogonalAndRepeat) {
   const at::Tensor first = net.parameters().view("actor.0.weight").to(at::kDouble);
   EXPECT_LT((first.mm(first.t()) - 2 * at::eye(4, at::kDouble)).abs().max().item<double>(), 1e-5);
   const at::Tensor policy = net.parameters().view("actor.2.weight").to(at::kDouble);
-  EXPECT_LT((policy.t().mm(policy) - 1e-4 * at::eye(2, at::kDouble)).abs().max().item<double>(), 1e-9);
+  EXPECT_LT((policy.t().mm(policy) - 1e-4 * at::eye(2, at::kDouble)).abs().max().item<double>(),
+            1e-9);
   const at::Tensor value = net.parameters().view("critic.2.weight");
   EXPECT_NEAR(value.norm().item<double>(), 1.0, 1e-6);
   EXPECT_EQ(net.parameters().view("actor.1.bias").abs().max().item<float>(), 0.0F);

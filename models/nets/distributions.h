@@ -1,8 +1,8 @@
 #pragma once
-#include <cstdint>
-
 #include "dataflow/base/random.h"
 #include "models/nets/spec.h"
+
+#include <cstdint>
 
 namespace sluice {
 
@@ -10,12 +10,13 @@ namespace sluice {
 /// names by slot and step, so a draw never depends on how rows are batched.
 
 /// log softmax(logits)[action].
-[[nodiscard]] float categorical_log_prob(const float* logits, int64_t choices, int64_t action) noexcept;
+[[nodiscard]] float categorical_log_prob(const float* logits, int64_t choices,
+                                         int64_t action) noexcept;
 [[nodiscard]] float categorical_entropy(const float* logits, int64_t choices) noexcept;
 /// The most likely choice; the first of equals.
 [[nodiscard]] int64_t categorical_mode(const float* logits, int64_t choices) noexcept;
-/// The choice whose interval of the cumulated probabilities holds `uniform` in [0, 1); writes its log
-/// probability. Never a choice of probability 0.
+/// The choice whose interval of the cumulated probabilities holds `uniform` in [0, 1); writes its
+/// log probability. Never a choice of probability 0.
 [[nodiscard]] int64_t categorical_sample(const float* logits, int64_t choices, float uniform,
                                          float* log_prob) noexcept;
 
@@ -34,8 +35,8 @@ struct ActionRows {
   float* value = nullptr;
 };
 
-/// Draws one action per row of `head_rows` [rows, head.size]; row i uses keys[i] (the slot's stream)
-/// at counter steps[i]. Writes log_prob[rows].
+/// Draws one action per row of `head_rows` [rows, head.size]; row i uses keys[i] (the slot's
+/// stream) at counter steps[i]. Writes log_prob[rows].
 void sample_actions(const Head& head, const float* head_rows, const float* log_std, int64_t rows,
                     const RandomKey* keys, const uint64_t* steps, ActionRows out,
                     float* log_prob) noexcept;

@@ -13,7 +13,8 @@ void orthogonal(RandomKey key, int64_t rows, int64_t columns, double gain, float
   at::Tensor normal = at::empty({longer, shorter}, at::kDouble);
   auto* values = normal.data_ptr<double>();
   for (int64_t i = 0; i < longer * shorter; ++i) {
-    values[i] = static_cast<double>(key.normal(static_cast<uint64_t>(i / 2))[static_cast<size_t>(i % 2)]);
+    values[i] =
+        static_cast<double>(key.normal(static_cast<uint64_t>(i / 2))[static_cast<size_t>(i % 2)]);
   }
   const auto [q, r] = at::linalg_qr(normal);
   // Without the signs, Q would follow the QR routine's convention and not the uniform distribution.
@@ -21,7 +22,7 @@ void orthogonal(RandomKey key, int64_t rows, int64_t columns, double gain, float
   at::Tensor result = q * signs * gain;
   if (rows < columns) result = result.t();
   const at::Tensor floats = result.to(at::kFloat).contiguous();
-  const auto* from = floats.const_data_ptr<float>();
+  const auto* from = floats.data_ptr<float>();
   std::copy(from, from + rows * columns, out);
 }
 

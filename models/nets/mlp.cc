@@ -1,8 +1,8 @@
 #include "models/nets/mlp.h"
 
-#include <algorithm>
-
 #include "dataflow/base/result.h"
+
+#include <algorithm>
 
 namespace sluice {
 namespace {
@@ -33,7 +33,8 @@ Mlp::Mlp(MlpSpec spec, Isa isa) : spec_(std::move(spec)), kernels_(&mlp_kernels(
     layer.bias.resize(static_cast<size_t>(layer.out_padded));
     layer.transposed = layer.out * layer.in_padded < layer.in * layer.out_padded;
     layer.weight_at = at;
-    at += round_up(layer.transposed ? layer.out * layer.in_padded : layer.in * layer.out_padded, 16);
+    at +=
+        round_up(layer.transposed ? layer.out * layer.in_padded : layer.in * layer.out_padded, 16);
     layer.bias_at = at;
     at += round_up(layer.out_padded, 16);
     layers_.push_back(std::move(layer));
@@ -98,8 +99,8 @@ void Mlp::unpad_gradient(const float* padded, float* parameters) const {
     const float* weight = padded + layer.weight_at;
     for (int64_t i = 0; i < layer.in; ++i) {
       for (int64_t o = 0; o < layer.out; ++o) {
-        *parameters++ = layer.transposed ? weight[o * layer.in_padded + i]
-                                         : weight[i * layer.out_padded + o];
+        *parameters++ =
+            layer.transposed ? weight[o * layer.in_padded + i] : weight[i * layer.out_padded + o];
       }
     }
     const float* bias = padded + layer.bias_at;

@@ -1,9 +1,9 @@
 #pragma once
-#include <vector>
-
 #include "dataflow/base/aligned.h"
 #include "models/nets/mlp_kernels.h"
 #include "models/nets/spec.h"
+
+#include <vector>
 
 namespace sluice {
 
@@ -32,12 +32,12 @@ class MlpScratch {
   std::vector<Layer> layers_;
 };
 
-/// A fully connected network on fused kernels: bias and activation are applied in registers, weights
-/// lie packed in both directions. Const members may be called from many threads, each with its own
-/// scratch; pack() needs them all to be quiet.
+/// A fully connected network on fused kernels: bias and activation are applied in registers,
+/// weights lie packed in both directions. Const members may be called from many threads, each with
+/// its own scratch; pack() needs them all to be quiet.
 ///
-/// Forward results depend on a row's inputs and the weights only, bit for bit: never on how rows are
-/// grouped into calls.
+/// Forward results depend on a row's inputs and the weights only, bit for bit: never on how rows
+/// are grouped into calls.
 class Mlp {
  public:
   static constexpr int64_t kBlockRows = 96;  ///< most rows per call; keeps a layer within L1
@@ -54,8 +54,8 @@ class Mlp {
   void forward_block(const float* x, int64_t ldx, int64_t rows, MlpScratch& scratch) const;
 
   /// Adds the gradients of the same rows, whose forward_block came last on this scratch, to
-  /// `gradient` (gradient_floats(), padded layout). `x` must have padded_inputs() readable floats per
-  /// row, finite beyond the inputs.
+  /// `gradient` (gradient_floats(), padded layout). `x` must have padded_inputs() readable floats
+  /// per row, finite beyond the inputs.
   void backward_block(const float* x, int64_t ldx, int64_t rows, MlpScratch& scratch,
                       float* gradient) const;
   [[nodiscard]] int64_t padded_inputs() const noexcept { return kernels_->pad(spec_.inputs); }

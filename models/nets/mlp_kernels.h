@@ -1,7 +1,7 @@
 #pragma once
-#include <cstdint>
-
 #include "dataflow/base/cpu.h"
+
+#include <cstdint>
 
 namespace sluice {
 
@@ -11,8 +11,8 @@ enum class Epilogue : uint8_t { None, Tanh, Relu };
 /// The register-blocked building blocks of a fully connected network, one table per Isa. All
 /// matrices are row-major floats; `ld*` are row strides in floats. `n` is a number of columns and
 /// must be a multiple of `width`: callers pad with zeros. Right-hand matrices of forward and
-/// backward are packed (see pack). A row of a result depends on its own inputs only, to the last bit:
-/// neither the number of rows nor the row's position changes the order of its sums.
+/// backward are packed (see pack). A row of a result depends on its own inputs only, to the last
+/// bit: neither the number of rows nor the row's position changes the order of its sums.
 struct MlpKernels {
   int64_t width = 1;  ///< floats per vector
 

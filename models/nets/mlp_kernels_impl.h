@@ -66,7 +66,8 @@ struct MlpTiles {
         const V out = S::load(h + r * ldh + v * W);
         V d = acc[r][v];
         if constexpr (E == Epilogue::Tanh) d = S::mul(d, S::fnma(out, out, S::set(1.0F)));
-        if constexpr (E == Epilogue::Relu) d = S::select(S::less(S::set(0.0F), out), d, S::set(0.0F));
+        if constexpr (E == Epilogue::Relu)
+          d = S::select(S::less(S::set(0.0F), out), d, S::set(0.0F));
         S::store(dx + r * lddx + v * W, d);
       }
     }
@@ -159,13 +160,16 @@ struct MlpTiles {
     // latency of one multiply-add, and each load of b should feed all of them.
     int64_t j = 0;
     if (m == 1) {
-      for (; j + 8 * W <= n; j += 8 * W) accumulate_tile<1, 8>(a, lda, b + j, ldb, rows, c + j, ldc);
+      for (; j + 8 * W <= n; j += 8 * W)
+        accumulate_tile<1, 8>(a, lda, b + j, ldb, rows, c + j, ldc);
     }
     if (m == 1) {
-      for (; j + 4 * W <= n; j += 4 * W) accumulate_tile<1, 4>(a, lda, b + j, ldb, rows, c + j, ldc);
+      for (; j + 4 * W <= n; j += 4 * W)
+        accumulate_tile<1, 4>(a, lda, b + j, ldb, rows, c + j, ldc);
     }
     if (m == 2) {
-      for (; j + 4 * W <= n; j += 4 * W) accumulate_tile<2, 4>(a, lda, b + j, ldb, rows, c + j, ldc);
+      for (; j + 4 * W <= n; j += 4 * W)
+        accumulate_tile<2, 4>(a, lda, b + j, ldb, rows, c + j, ldc);
     }
     for (; j + 2 * W <= n; j += 2 * W) {
       over_rows<6>(m, [&]<int R>(int64_t r) {

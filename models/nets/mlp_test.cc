@@ -1,11 +1,11 @@
 #include "models/nets/mlp.h"
 
+#include "dataflow/base/random.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
-
-#include "dataflow/base/random.h"
 
 namespace sluice {
 namespace {
@@ -36,10 +36,12 @@ struct Reference {
       const int64_t in = spec.in(l), out = spec.out(l);
       std::vector<double> y(p + in * out, p + in * out + out);
       for (int64_t i = 0; i < in; ++i) {
-        for (int64_t o = 0; o < out; ++o) y[static_cast<size_t>(o)] += h.back()[static_cast<size_t>(i)] * p[i * out + o];
+        for (int64_t o = 0; o < out; ++o)
+          y[static_cast<size_t>(o)] += h.back()[static_cast<size_t>(i)] * p[i * out + o];
       }
       if (l + 1 < spec.layers()) {
-        for (double& v : y) v = spec.activation == Activation::Tanh ? std::tanh(v) : std::max(v, 0.0);
+        for (double& v : y)
+          v = spec.activation == Activation::Tanh ? std::tanh(v) : std::max(v, 0.0);
       }
       p += (in + 1) * out;
       h.push_back(y);
@@ -60,8 +62,10 @@ struct Reference {
         for (int64_t i = 0; i < in; ++i) {
           const double a = h[static_cast<size_t>(l)][static_cast<size_t>(i)];
           gradient[static_cast<size_t>(at + i * out + o)] += g * a;
-          const double slope = spec.activation == Activation::Tanh ? 1 - a * a : (a > 0 ? 1.0 : 0.0);
-          below[static_cast<size_t>(i)] += g * parameters[static_cast<size_t>(at + i * out + o)] * slope;
+          const double slope =
+              spec.activation == Activation::Tanh ? 1 - a * a : (a > 0 ? 1.0 : 0.0);
+          below[static_cast<size_t>(i)] +=
+              g * parameters[static_cast<size_t>(at + i * out + o)] * slope;
         }
       }
       d = below;
@@ -75,9 +79,9 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  return {{{4, {64, 64}, 2, Activation::Tanh}, 96}, {{4, {64, 64}, 1, Activation::Tanh}, 37},
-          {{3, {5}, 7, Activation::Tanh}, 11},      {{17, {33, 9, 70}, 3, Activation::Relu}, 50},
-          {{1, {1}, 1, Activation::Tanh}, 1},       {{100, {3, 130}, 18, Activation::Tanh}, 13},
+  return {{{4, {64, 64}, 2, Activation::Tanh}, 96},   {{4, {64, 64}, 1, Activation::Tanh}, 37},
+          {{3, {5}, 7, Activation::Tanh}, 11},        {{17, {33, 9, 70}, 3, Activation::Relu}, 50},
+          {{1, {1}, 1, Activation::Tanh}, 1},         {{100, {3, 130}, 18, Activation::Tanh}, 13},
           {{8, {256, 256}, 4, Activation::Relu}, 29}, {{5, {16, 24}, 2, Activation::Relu}, 95}};
 }
 
@@ -101,8 +105,10 @@ TEST(Mlp, EveryVariantMatchesTheDefinitionForwardAndBackward) {
         const auto h = reference.forward(x.data() + r * ldx);
         std::vector<double> d;
         for (int64_t o = 0; o < spec.outputs; ++o) {
-          EXPECT_NEAR(scratch.output()[r * scratch.output_stride() + o], h.back()[static_cast<size_t>(o)], 2e-5);
-          d.push_back(static_cast<double>(RandomKey(3).normal(static_cast<uint64_t>(r * 50 + o))[0]));
+          EXPECT_NEAR(scratch.output()[r * scratch.output_stride() + o],
+                      h.back()[static_cast<size_t>(o)], 2e-5);
+          d.push_back(
+              static_cast<double>(RandomKey(3).normal(static_cast<uint64_t>(r * 50 + o))[0]));
           scratch.d_output()[r * scratch.output_stride() + o] = static_cast<float>(d.back());
         }
         reference.backward(x.data() + r * ldx, d, expected);

@@ -1,11 +1,11 @@
 #pragma once
+#include "models/nets/spec.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "models/nets/spec.h"
 
 namespace sluice {
 
@@ -17,7 +17,7 @@ class ParameterSet {
   struct Entry {
     std::string name;
     std::vector<int64_t> shape;
-    int64_t offset = 0;    ///< floats before it
+    int64_t offset = 0;  ///< floats before it
     int64_t elements = 0;
   };
 

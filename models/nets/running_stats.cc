@@ -102,7 +102,8 @@ float ReturnNormaliser::step(int64_t slot, float reward, bool done, float clip) 
 
 float ReturnNormaliser::scale(float reward, float clip) const noexcept {
   const double scaled = static_cast<double>(reward) / std::sqrt(stats_.variance() + kEpsilon);
-  return static_cast<float>(std::clamp(scaled, -static_cast<double>(clip), static_cast<double>(clip)));
+  return static_cast<float>(
+      std::clamp(scaled, -static_cast<double>(clip), static_cast<double>(clip)));
 }
 
 std::vector<double> ReturnNormaliser::save() const {

@@ -1,15 +1,16 @@
 #pragma once
+#include "dataflow/base/result.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "dataflow/base/result.h"
-
 namespace sluice {
 
 /// Running mean and variance of every element of a row, in double. Merging two sets of statistics
-/// gives those of all their samples together (Chan, Golub, LeVeque 1979), whatever the order. Workers
-/// that share statistics send what they saw since the last time (a delta), never their totals.
+/// gives those of all their samples together (Chan, Golub, LeVeque 1979), whatever the order.
+/// Workers that share statistics send what they saw since the last time (a delta), never their
+/// totals.
 class RunningStats {
  public:
   explicit RunningStats(int64_t width = 1);
@@ -39,9 +40,9 @@ class RunningStats {
   std::vector<double> m2_;
 };
 
-/// Scales rewards by the spread of the discounted return, as VecNormalize does: a running return per
-/// slot (R = gamma R + r, cleared when an episode ends), whose variance divides the reward; the mean
-/// is not shifted.
+/// Scales rewards by the spread of the discounted return, as VecNormalize does: a running return
+/// per slot (R = gamma R + r, cleared when an episode ends), whose variance divides the reward; the
+/// mean is not shifted.
 class ReturnNormaliser {
  public:
   ReturnNormaliser(int64_t slots, double gamma);
@@ -52,7 +53,9 @@ class ReturnNormaliser {
   /// Scales without learning, as evaluation does.
   [[nodiscard]] float scale(float reward, float clip = 10.0F) const noexcept;
 
-  [[nodiscard]] double running_return(int64_t slot) const { return returns_[static_cast<size_t>(slot)]; }
+  [[nodiscard]] double running_return(int64_t slot) const {
+    return returns_[static_cast<size_t>(slot)];
+  }
   [[nodiscard]] RunningStats& stats() noexcept { return stats_; }
   [[nodiscard]] const RunningStats& stats() const noexcept { return stats_; }
 

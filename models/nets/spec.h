@@ -1,10 +1,10 @@
 #pragma once
+#include "dataflow/base/result.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "dataflow/base/result.h"
 
 namespace sluice {
 
@@ -37,8 +37,8 @@ struct MlpSpec {
 struct Head {
   enum class Kind : uint8_t { Categorical, Gaussian };
   Kind kind = Kind::Categorical;
-  int64_t size = 0;                ///< number of choices, or dimensions of the action
-  float initial_log_std = 0;       ///< Gaussian: the same for every state, one parameter per dimension
+  int64_t size = 0;           ///< number of choices, or dimensions of the action
+  float initial_log_std = 0;  ///< Gaussian: the same for every state, one parameter per dimension
 
   static Head categorical(int64_t choices) { return {Kind::Categorical, choices, 0}; }
   static Head gaussian(int64_t dims, float log_std = 0) { return {Kind::Gaussian, dims, log_std}; }

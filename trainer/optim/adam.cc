@@ -48,9 +48,7 @@ void Adam::step(float* parameters, const float* gradient, double learning_rate, 
   kernel(pass, static_cast<int64_t>(m_.size()), parameters, gradient, m_.data(), v_.data());
 }
 
-AdamState Adam::save() const {
-  return {step_, {m_.begin(), m_.end()}, {v_.begin(), v_.end()}};
-}
+AdamState Adam::save() const { return {step_, {m_.begin(), m_.end()}, {v_.begin(), v_.end()}}; }
 
 Status Adam::load(const AdamState& state) {
   if (state.m.size() != m_.size() || state.v.size() != v_.size()) {

@@ -1,20 +1,20 @@
 #pragma once
-#include <cstdint>
-#include <vector>
-
 #include "dataflow/base/aligned.h"
 #include "dataflow/base/cpu.h"
 #include "dataflow/base/result.h"
+
+#include <cstdint>
+#include <vector>
 
 namespace sluice {
 
 /// Settings of Adam (Kingma and Ba, ICLR 2015) with decoupled weight decay (AdamW, Loshchilov and
 /// Hutter, ICLR 2019).
 struct AdamConfig {
-  double beta1 = 0.9;        ///< [0, 1)
-  double beta2 = 0.999;      ///< [0, 1)
-  double eps = 1e-5;         ///< > 0; added to the root of the corrected second moment
-  double weight_decay = 0;   ///< >= 0; 0 is plain Adam
+  double beta1 = 0.9;       ///< [0, 1)
+  double beta2 = 0.999;     ///< [0, 1)
+  double eps = 1e-5;        ///< > 0; added to the root of the corrected second moment
+  double weight_decay = 0;  ///< >= 0; 0 is plain Adam
 };
 
 /// The optimizer's state, for checkpoints.
@@ -56,13 +56,14 @@ namespace internal {
 /// What one pass needs, all corrections folded in.
 struct AdamPass {
   float beta1, one_minus_beta1, beta2, one_minus_beta2;
-  float scale;             ///< of the gradient
-  float step_size;         ///< learning rate / (1 - beta1^t)
-  float inverse_root;      ///< 1 / sqrt(1 - beta2^t)
+  float scale;         ///< of the gradient
+  float step_size;     ///< learning rate / (1 - beta1^t)
+  float inverse_root;  ///< 1 / sqrt(1 - beta2^t)
   float eps;
-  float decay;             ///< 1 - learning rate * weight decay
+  float decay;  ///< 1 - learning rate * weight decay
 };
-using AdamKernel = void (*)(const AdamPass&, int64_t n, float* p, const float* g, float* m, float* v);
+using AdamKernel = void (*)(const AdamPass&, int64_t n, float* p, const float* g, float* m,
+                            float* v);
 extern const AdamKernel kAdamPlain, kAdamAvx2, kAdamAvx512;
 }  // namespace internal
 

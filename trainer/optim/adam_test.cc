@@ -1,11 +1,11 @@
 #include "trainer/optim/adam.h"
 
+#include "dataflow/base/random.h"
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-
-#include "dataflow/base/random.h"
 
 namespace sluice {
 namespace {
@@ -48,17 +48,20 @@ TEST(Adam, FollowsTheDefinitionOverManyStepsInEveryVariant) {
       std::vector<float> p(n, 1.0F), g(n);
       std::vector<double> rp(n, 1.0), m(n), v(n);
       for (int t = 1; t <= 20; ++t) {
-        for (size_t i = 0; i < g.size(); ++i) g[i] = RandomKey(static_cast<uint64_t>(t)).normal(i)[0];
+        for (size_t i = 0; i < g.size(); ++i)
+          g[i] = RandomKey(static_cast<uint64_t>(t)).normal(i)[0];
         adam.step(p.data(), g.data(), 1e-2, 0.5);
         for (size_t i = 0; i < g.size(); ++i) {
           const double x = 0.5 * static_cast<double>(g[i]);
           m[i] = 0.9 * m[i] + 0.1 * x;
           v[i] = 0.99 * v[i] + 0.01 * x * x;
           rp[i] *= 1 - 1e-2 * decay;
-          rp[i] -= 1e-2 * (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.99, t))) + 1e-6);
+          rp[i] -= 1e-2 * (m[i] / (1 - std::pow(0.9, t))) /
+                   (std::sqrt(v[i] / (1 - std::pow(0.99, t))) + 1e-6);
         }
       }
-      for (size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(static_cast<double>(p[i]), rp[i], 2e-6) << i;
+      for (size_t i = 0; i < g.size(); ++i)
+        EXPECT_NEAR(static_cast<double>(p[i]), rp[i], 2e-6) << i;
     }
   }
 }
@@ -73,9 +76,10 @@ TEST(Adam, AgreesWithLibTorchsFusedKernel) {
     t.add_(1);
     std::vector<at::Tensor> ps{p}, gs{g}, ms{m}, vs{v}, none, ts{t};
     at::_fused_adam_(ps, gs, ms, vs, none, ts, 3e-4, 0.9, 0.999, 0.0, 1e-5, false, false);
-    adam.step(mine.data(), g.const_data_ptr<float>(), 3e-4);
+    adam.step(mine.data(), g.data_ptr<float>(), 3e-4);
   }
-  for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(mine[static_cast<size_t>(i)], p[i].item<float>(), 1e-6);
+  for (int64_t i = 0; i < n; ++i)
+    EXPECT_NEAR(mine[static_cast<size_t>(i)], p[i].item<float>(), 1e-6);
 }
 
 TEST(Adam, ContinuesFromASavedStateBitForBit) {

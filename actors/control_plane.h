@@ -40,7 +40,7 @@ struct LoopSpec {
   /// Builds and wires the workers and restores their state. Runs on the loop's thread, attempt 0
   /// first and one more after each failure. The Waker outlives the workers; a restart gets the same
   /// one, except after a hang.
-  std::function<Result<std::vector<HostedWorker>>(Waker&, int attempt)> make;
+  std::function<Result<std::vector<HostedWorker>>(Waker&, int attempt)> make = {};
 };
 
 enum class LoopState : int32_t {

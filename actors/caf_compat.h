@@ -71,8 +71,7 @@ inline caf::error exit_reason(const std::string& text) {
 }
 /// The line of text in it, or CAF's words when there is none. "" for an exit that is a success.
 inline std::string exit_text(const caf::error& reason) {
-  if (!reason || reason == caf::exit_reason::normal ||
-      reason == caf::exit_reason::user_shutdown) {
+  if (!reason || reason == caf::exit_reason::normal || reason == caf::exit_reason::user_shutdown) {
     return "";
   }
   const caf::message& context = reason.context();

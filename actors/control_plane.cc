@@ -24,7 +24,7 @@ class ControlPlane::Impl {
   ~Impl() {
     if (!supervisor_) return;
     compat::send_exit(supervisor_);
-    supervisor_ = {};
+    supervisor_ = nullptr;
   }
 
   /// The supervisor's answer; DeadlineExceeded without one.

@@ -85,8 +85,8 @@ Status LoopCore::make(int attempt) {
     slot.name = std::move(hosted.name);
     slot.worker = std::move(hosted.worker);
     if (life() != Life::Attached) continue;
-    slot.counter = &options_.metrics.counter(
-        "sluice_worker_steps_total", "Steps that made progress", {{"worker", slot.name}});
+    slot.counter = &options_.metrics.counter("sluice_worker_steps_total",
+                                             "Steps that made progress", {{"worker", slot.name}});
   }
   if (life() != Life::Attached) return {};
   state_.store(LoopState::Running, std::memory_order_release);

@@ -38,10 +38,9 @@ using WorkerControl = caf::typed_actor<
     compat::Takes<msg::stop_atom>>;
 
 /// What a worker actor hears from its loop's thread.
-using WorkerEvents =
-    WorkerControl::extend<compat::Takes<msg::started_atom>,
-                          compat::Takes<msg::saved_atom, int64_t, std::string>,
-                          compat::Takes<msg::ended_atom, int32_t, std::string>>;
+using WorkerEvents = WorkerControl::extend<compat::Takes<msg::started_atom>,
+                                           compat::Takes<msg::saved_atom, int64_t, std::string>,
+                                           compat::Takes<msg::ended_atom, int32_t, std::string>>;
 
 /// The supervisor of one process. Answers of type std::string: "" is success.
 using SupervisorControl = caf::typed_actor<

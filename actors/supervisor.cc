@@ -113,10 +113,9 @@ void Supervisor::on_down(const caf::actor_addr& who, const caf::error& reason) {
 void Supervisor::retire(Record& record, LoopState rest) {
   if (record.loop) record.steps_before += record.loop->probe().steps;
   record.loop.reset();
-  record.actor = {};
+  record.actor = nullptr;
   record.rest = rest;
-  setup_->options.metrics
-      .gauge("sluice_worker_state", "", {{"worker", record.spec.name}})
+  setup_->options.metrics.gauge("sluice_worker_state", "", {{"worker", record.spec.name}})
       .set(static_cast<double>(rest));
 }
 
@@ -207,9 +206,8 @@ void Supervisor::on_check() {
       continue;
     }
     if (now - record.since < deadline) continue;
-    const std::string text =
-        fmt::format("a step hangs for more than {} (step {})", duration_text(deadline),
-                    probe.current);
+    const std::string text = fmt::format("a step hangs for more than {} (step {})",
+                                         duration_text(deadline), probe.current);
     log(LogLevel::Error, "worker {}: {}; its thread is abandoned", record.spec.name, text);
     give_up(record);
     fail(static_cast<int32_t>(i), text);
@@ -222,8 +220,8 @@ void Supervisor::on_check() {
 // --- status and checkpoints --------------------------------------------------------------------
 
 LoopStatus Supervisor::status_of(const Record& record) const {
-  LoopStatus status{record.spec.name, record.rest,         record.attempt,   record.abandoned,
-                    record.steps_before, 0, record.last_error};
+  LoopStatus status{record.spec.name,    record.rest, record.attempt,   record.abandoned,
+                    record.steps_before, 0,           record.last_error};
   if (record.live()) {
     const LoopProbe probe = record.loop->probe();
     status.state = probe.state;
@@ -383,10 +381,9 @@ void Supervisor::end_if_all_ended() {
   for (const Record& record : records_) {
     if (!record.live()) continue;
     // The next stage need not wait once its elders have ended.
-    const bool stage_busy =
-        std::any_of(records_.begin(), records_.end(), [this](const Record& r) {
-          return r.live() && !stages_left_.empty() && r.spec.stage == stages_left_.back();
-        });
+    const bool stage_busy = std::any_of(records_.begin(), records_.end(), [this](const Record& r) {
+      return r.live() && !stages_left_.empty() && r.spec.stage == stages_left_.back();
+    });
     if (draining_ && !stopping_ && !stage_busy) drain_next_stage();
     return;
   }

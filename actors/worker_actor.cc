@@ -31,8 +31,8 @@ WorkerEvents::behavior_type worker_actor(WorkerEvents::stateful_pointer<WorkerAc
       [&state](msg::resume_atom) { state.setup.loop->resume(); },
       [&state](msg::status_atom) {
         const LoopProbe probe = state.setup.loop->probe();
-        return encode_status({{state.setup.name, probe.state, state.attempt, 0, probe.steps,
-                               probe.busy, ""}});
+        return encode_status(
+            {{state.setup.name, probe.state, state.attempt, 0, probe.steps, probe.busy, ""}});
       },
       [self, &state](msg::save_atom, int64_t ticket) {
         auto promise = self->make_response_promise<std::string>();

@@ -48,7 +48,7 @@ auto request(Self* self, const Handle& to, std::chrono::nanoseconds within, T&&.
 template <class Self, class F>
 void on_down(Self* self, F handler) {
   self->set_down_handler(
-      [handler](caf::down_msg& down) mutable { handler(down.source, down.reason); });
+      [handler](caf::down_msg& down) { handler(down.source, down.reason); });
 }
 template <class Self, class Handle>
 void watch(Self* self, const Handle& whom) {

@@ -19,7 +19,7 @@ struct WorkerSetup {
 
 /// State of the actor beside one attempt of a loop: passes commands on to the loop and hears back
 /// from the loop's thread. Never blocks.
-class WorkerActorState final : public LoopListener {
+class WorkerActorState : public LoopListener {
  public:
   ~WorkerActorState() override;
   WorkerActorState() = default;

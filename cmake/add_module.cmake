@@ -1,5 +1,5 @@
 # add_module(NAME SOURCES a.cc .. [TESTS a_test.cc ..] [INTEGRATION_TESTS ..] [LEARNING_TESTS ..]
-#            [MULTIPROC_TESTS ..] [DEPS targets ..] [TEST_DEPS targets ..] [TORCH])
+#            [MULTIPROC_TESTS ..] [GPU_TESTS ..] [DEPS targets ..] [TEST_DEPS targets ..] [TORCH])
 # Makes the library sluice_NAME and, from its tests, one binary per label with one CTest entry per
 # test. TORCH: the sources use ATen and share the precompiled header.
 include(GoogleTest)
@@ -25,7 +25,7 @@ endfunction()
 
 function(add_module name)
   cmake_parse_arguments(MODULE "TORCH" ""
-    "SOURCES;TESTS;INTEGRATION_TESTS;MULTIPROC_TESTS;LEARNING_TESTS;DEPS;TEST_DEPS" ${ARGN})
+    "SOURCES;TESTS;INTEGRATION_TESTS;MULTIPROC_TESTS;LEARNING_TESTS;GPU_TESTS;DEPS;TEST_DEPS" ${ARGN})
   add_library(sluice_${name} STATIC ${MODULE_SOURCES})
   add_library(Sluice::${name} ALIAS sluice_${name})
   target_include_directories(sluice_${name} PUBLIC
@@ -39,4 +39,5 @@ function(add_module name)
   sluice_add_tests(${name} integration 120 ${MODULE_INTEGRATION_TESTS})
   sluice_add_tests(${name} multiproc 120 ${MODULE_MULTIPROC_TESTS})
   sluice_add_tests(${name} learning 300 ${MODULE_LEARNING_TESTS})
+  sluice_add_tests(${name} gpu 120 ${MODULE_GPU_TESTS})
 endfunction()

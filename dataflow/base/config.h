@@ -27,8 +27,9 @@ struct Range {
 ///
 ///   struct PpoConfig {
 ///     double gamma = 0.99;
-///     void bind(ConfigBinder& b) { b.field("gamma", gamma, "discount per step", Range::between(0,
-///     1)); }
+///     void bind(ConfigBinder& b) {
+///       b.field("gamma", gamma, "discount per step", Range::between(0, 1));
+///     }
 ///   };
 ///
 /// and the binder holds pointers to them: it must not outlive what it was bound to. Every way in
@@ -60,18 +61,21 @@ class ConfigBinder {
   }
 
   /// Sets one value from text. `origin` says where it came from, for messages: "--set",
-  /// "a.toml:12".
+  /// "a.toml:12". A refused text leaves the value as it was. Whole numbers may be written 1_000_000
+  /// or 1e6; NaN is refused everywhere.
   Status set(std::string_view key, std::string_view text, std::string_view origin);
   /// "key=value".
   Status set(std::string_view assignment, std::string_view origin);
-  /// Sets every value of a TOML file; goes on after an error and reports all of them, one a line.
+  /// Sets every value of a TOML file; goes on after an error and reports all of them, one a line,
+  /// in the order of the file. NotFound when there is no such file.
   Status load_toml(const std::string& path);
   /// Range check of the values that were set in C++; all problems, one a line.
   [[nodiscard]] Status check() const;
 
   [[nodiscard]] bool knows(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> keys() const;
-  /// All values as a TOML document that load_toml reads back to the same values.
+  /// All values as a TOML document that load_toml reads back to the same values, doubles bit for
+  /// bit. Keys stand in sections, under their documentation.
   [[nodiscard]] std::string to_toml() const;
   /// One line per key: name, current value, limits, documentation.
   [[nodiscard]] std::string help() const;
@@ -91,9 +95,12 @@ class ConfigBinder {
 
   void add(Field field);
   [[nodiscard]] const Field* find(std::string_view key) const;
+  [[nodiscard]] Status unknown(std::string_view key) const;
   static Status assign(const Field& field, std::string_view text);
   static Status check_value(const Field& field);
   static std::string value_text(const Field& field);
+  /// "a whole number in [1, inf)": what may stand there.
+  static std::string expected(const Field& field);
 
   std::string prefix_;
   std::vector<Field> fields_;

@@ -36,19 +36,20 @@ size_t distance(std::string_view a, std::string_view b) {
 std::vector<std::string> nearest(std::string_view wanted, std::span<const std::string> known,
                                  size_t count) {
   const std::string key = fold(wanted);
-  std::vector<std::pair<size_t, std::string>> ranked;
-  for (const auto& name : known) {
-    const std::string other = fold(name);
+  std::vector<std::pair<size_t, size_t>> ranked;  // distance, place in `known`
+  for (size_t i = 0; i < known.size(); ++i) {
+    const std::string other = fold(known[i]);
     size_t d = distance(key, other);
     // A typed prefix or a last part of a dotted key is as good as a near miss.
-    if (!key.empty() && (other.starts_with(key) || other.ends_with("." + key))) d = 1;
+    if (!key.empty() && (other.starts_with(key) || other.ends_with("." + key)))
+      d = std::min<size_t>(d, 1);
     const size_t limit = std::max<size_t>(2, std::max(key.size(), other.size()) / 3);
-    if (d <= limit) ranked.emplace_back(d, name);
+    if (d <= limit) ranked.emplace_back(d, i);
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> out;
-  for (size_t i = 0; i < std::min(count, ranked.size()); ++i) out.push_back(ranked[i].second);
+  for (size_t i = 0; i < std::min(count, ranked.size()); ++i)
+    out.push_back(known[ranked[i].second]);
   return out;
 }
 

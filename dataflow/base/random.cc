@@ -68,7 +68,7 @@ void shuffle(RandomKey key, int64_t n, int64_t* out) noexcept {
     // Lemire's multiply-shift keeps the bias below 2^-32 for any batch we can hold.
     const uint64_t word = key.word(static_cast<uint64_t>(i));
     const auto j = static_cast<int64_t>(
-        (static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64);
+        (__extension__ static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64);
     const int64_t t = out[i];
     out[i] = out[j];
     out[j] = t;

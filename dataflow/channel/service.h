@@ -18,10 +18,14 @@ class AnyExchange {
   virtual ~AnyExchange() = default;
   /// What batch limits count: PayloadTraits<Request>::weight(request).
   [[nodiscard]] virtual int64_t weight() const = 0;
+  /// Makes an empty exchange of the same type.
+  using Maker = std::unique_ptr<AnyExchange> (*)();
+  [[nodiscard]] virtual Maker maker() const = 0;
 
   int64_t id = 0;      ///< set by ask(): 0, 1, .. per client
   int64_t client = 0;  ///< set by ask(): the asking endpoint
   TimeNs asked = 0;    ///< set by ask()
+  int32_t ticket = 0;  ///< the transport's own
   Status status;  ///< set with the answer: why there is none (Unavailable, DeadlineExceeded, ..)
 };
 
@@ -29,11 +33,15 @@ template <class Req, class Rep>
 class Exchange final : public AnyExchange {
  public:
   [[nodiscard]] int64_t weight() const override { return PayloadTraits<Req>::weight(request); }
+  [[nodiscard]] Maker maker() const override {
+    return [] { return std::unique_ptr<AnyExchange>(std::make_unique<Exchange>()); };
+  }
   Req request;
   Rep response;
 };
 
-/// A client's end of a service, as a transport implements it. Used by one thread.
+/// A client's end of a service, as a transport implements it. Used by one thread. close() or
+/// destruction drops its questions; without close() it is a lost client, which another may replace.
 class RawServiceClient {
  public:
   virtual ~RawServiceClient() = default;
@@ -42,7 +50,8 @@ class RawServiceClient {
   virtual bool try_ask(std::unique_ptr<AnyExchange>& exchange) = 0;
   /// The next finished exchange, in any order, or null. A question whose server was lost, whose
   /// deadline passed or which found the service closed comes back with a status; it is safe to ask
-  /// it again.
+  /// it again. If a server had already taken it, what comes back is a new, empty exchange of the
+  /// same id and client: the server may still be reading the old one.
   virtual std::unique_ptr<AnyExchange> try_collect() = 0;
   /// When the next outstanding question expires (kForever: never); call try_collect then.
   [[nodiscard]] virtual TimeNs next_deadline() const = 0;
@@ -54,10 +63,13 @@ class RawServiceClient {
 class RawServiceServer {
  public:
   virtual ~RawServiceServer() = default;
-  /// A batch as the service's batching policy cuts it, or an empty vector when none is due.
-  virtual std::vector<std::unique_ptr<AnyExchange>> try_take() = 0;
+  /// Replaces `batch` by the next one as the service's batching policy cuts it; leaves it empty
+  /// when none is due.
+  virtual void try_take(std::vector<std::unique_ptr<AnyExchange>>& batch) = 0;
   /// When a batch that is not full yet will be due (kForever: no request waits).
   [[nodiscard]] virtual TimeNs next_due() const = 0;
+  /// Hands the exchange back; its status may say why there is no response. Too late (deadline over,
+  /// client gone): it is discarded and counted.
   virtual void answer(std::unique_ptr<AnyExchange> exchange) = 0;
   /// Every client closed.
   [[nodiscard]] virtual bool ended() const = 0;
@@ -98,9 +110,9 @@ class ServiceServer {
   /// Replaces the contents of `batch`; false when nothing is due.
   bool try_take(std::vector<std::unique_ptr<Call>>& batch) {
     batch.clear();
-    for (auto& any : raw_->try_take()) {
-      batch.emplace_back(static_cast<Call*>(any.release()));
-    }
+    raw_->try_take(any_);
+    for (auto& any : any_) batch.emplace_back(static_cast<Call*>(any.release()));
+    any_.clear();
     return !batch.empty();
   }
   [[nodiscard]] TimeNs next_due() const { return raw_->next_due(); }
@@ -111,6 +123,7 @@ class ServiceServer {
 
  private:
   std::unique_ptr<RawServiceServer> raw_;
+  std::vector<std::unique_ptr<AnyExchange>> any_;
 };
 
 }  // namespace sluice

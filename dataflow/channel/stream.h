@@ -32,7 +32,7 @@ struct AnyItem {
 enum class PutResult : uint8_t {
   Accepted,
   Full,     ///< when_full is Block: nothing was taken; try again after a wake-up
-  Refused,  ///< when_full is Refuse, or too stale to be of use: dropped and counted; do not retry
+  Refused,  ///< when_full is Refuse, or too stale to be of use: counted; do not retry
   Closed,   ///< the stream has no reader any more
 };
 
@@ -44,21 +44,31 @@ class RawStreamWriter {
   /// Takes `value` only when Accepted.
   virtual PutResult try_put(std::shared_ptr<const void>& value, const VersionSpan& versions) = 0;
   /// Asks to start `wanted` items; returns how many may be started now (0..wanted). Every granted
-  /// permit is used up by one accepted or refused put, or handed back with give_back().
+  /// permit is used up by one accepted or refused put, or handed back with give_back(). A put
+  /// without a permit passes the same gate: it is Full (or Refused) while there is no room. A
+  /// stream without admission grants everything.
   virtual int64_t admit(int64_t wanted) = 0;
   virtual void give_back(int64_t permits) = 0;
+  /// The reader closed: nothing will be taken or admitted any more (until one opens again).
+  [[nodiscard]] virtual bool closed() const = 0;
   virtual void close() = 0;
 };
 
-/// A reader's end. Used by one thread.
+/// A reader's end. Used by one thread. Several readers of one stream share its items: each read
+/// goes to one of them. The loop is woken when the last request could be met (after a successful
+/// one: when anything arrives) and at the end of the stream. close() is a clean end: when no reader
+/// is left, what is held is dropped and counted. After destruction without close() the items wait
+/// for the next reader.
 class RawStreamReader {
  public:
   virtual ~RawStreamReader() = default;
-  /// All or nothing: exactly `n` items in the order of the sampling policy, or an empty vector when
-  /// they cannot be had yet (too few, ratio limit, below min_size). Items too stale are dropped and
-  /// counted on the way. Errors: OutOfRange when the stream has ended and will never have `n` more;
-  /// FailedPrecondition when a stale item meets OnStale::Error; InvalidArgument when n > capacity.
-  virtual Result<std::vector<AnyItem>> try_take(int64_t n) = 0;
+  /// All or nothing: replaces `items` by exactly `n` items in the order of the sampling policy, or
+  /// leaves it empty when they cannot be had yet (too few, ratio limit, below min_size; min_size
+  /// does not hold back what is left once the writers closed). Items too stale are dropped and
+  /// counted. Errors: OutOfRange when the stream has ended and will never have `n` more;
+  /// FailedPrecondition when a stale item meets OnStale::Error; InvalidArgument when `n` can never
+  /// be had (n < 1, n > capacity, or more than the ratio's tolerance allows).
+  virtual Status try_take(int64_t n, std::vector<AnyItem>& items) = 0;
   /// Tells the stream which version the consumer trains now: moves admission and staleness on.
   virtual void advance(const VersionTag& current) = 0;
   /// All writers closed cleanly and nothing is left to take.
@@ -83,6 +93,7 @@ class StreamWriter {
   }
   int64_t admit(int64_t wanted) { return raw_->admit(wanted); }
   void give_back(int64_t permits) { raw_->give_back(permits); }
+  [[nodiscard]] bool closed() const { return raw_->closed(); }
   void close() { raw_->close(); }
   explicit operator bool() const { return raw_ != nullptr; }
 
@@ -105,11 +116,13 @@ class StreamReader {
   explicit StreamReader(std::unique_ptr<RawStreamReader> raw) : raw_(std::move(raw)) {}
 
   Result<std::vector<Item<T>>> try_take(int64_t n) {
-    ASSIGN_OR_RETURN(auto any, raw_->try_take(n));
+    RETURN_IF_ERROR(raw_->try_take(n, any_));
     std::vector<Item<T>> items;
-    items.reserve(any.size());
-    for (auto& a : any)
-      items.push_back({std::static_pointer_cast<const T>(std::move(a.value)), a.info});
+    items.reserve(any_.size());
+    for (auto& any : any_) {
+      items.push_back({std::static_pointer_cast<const T>(std::move(any.value)), any.info});
+    }
+    any_.clear();
     return items;
   }
   void advance(const VersionTag& current) { raw_->advance(current); }
@@ -120,6 +133,7 @@ class StreamReader {
 
  private:
   std::unique_ptr<RawStreamReader> raw_;
+  std::vector<AnyItem> any_;
 };
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -11,7 +12,8 @@ enum class WhenFull : uint8_t { Block, DropOldest, Refuse };
 /// Which items a reader gets.
 enum class Sampling : uint8_t { Fifo, Newest, Uniform };
 /// What happens to an item that is more than max_staleness versions old when it is read. Wait holds
-/// the writers back so that it cannot happen, and therefore needs admit_ahead.
+/// the writers back (and therefore needs admit_ahead), so that only a straggler can be too old; a
+/// straggler is dropped.
 enum class OnStale : uint8_t { Drop, Wait, Error };
 
 /// Everything a stream declares. Plain data; the classes beside this file act on it.
@@ -30,5 +32,8 @@ struct StreamPolicy {
 
   void bind(ConfigBinder& b);
 };
+
+/// What cannot work, in plain words and with the numbers that clash; empty when all is well.
+[[nodiscard]] std::vector<std::string> problems(const StreamPolicy& policy);
 
 }  // namespace sluice

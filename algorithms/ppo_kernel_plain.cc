@@ -1,0 +1,5 @@
+#include "algorithms/ppo_kernel_impl.h"
+
+namespace sluice::internal {
+const PpoKernel kPpoPlain = &PpoTiles<simd::Plain>::run;
+}

@@ -1,0 +1,93 @@
+#include "dataflow/base/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <memory>
+#include <mutex>
+
+namespace sluice {
+namespace {
+
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::Debug:
+      return spdlog::level::debug;
+    case LogLevel::Info:
+      return spdlog::level::info;
+    case LogLevel::Warning:
+      return spdlog::level::warn;
+    case LogLevel::Error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const char* pattern) {
+  auto logger = std::make_shared<spdlog::logger>("sluice", std::move(sink));
+  logger->set_level(spdlog::level::trace);
+  logger->set_pattern(pattern);
+  // A line must be there when the process is killed right after it.
+  logger->flush_on(spdlog::level::trace);
+  return logger;
+}
+
+/// One lock around both outputs keeps their order the same and the hooks paired.
+struct Log {
+  std::mutex mutex;
+  std::shared_ptr<spdlog::logger> terminal =
+      make_logger(std::make_shared<spdlog::sinks::stderr_color_sink_st>(), "%H:%M:%S %^%l%$ %v");
+  std::shared_ptr<spdlog::logger> file;
+  LogLevel terminal_level = LogLevel::Warning;
+  void (*before)() = nullptr;
+  void (*after)() = nullptr;
+};
+
+Log& the_log() {
+  static Log log;
+  return log;
+}
+
+}  // namespace
+
+void log_line(LogLevel level, std::string_view text) {
+  Log& out = the_log();
+  const std::lock_guard lock(out.mutex);
+  const spdlog::string_view_t line(text.data(), text.size());
+  if (level >= out.terminal_level) {
+    if (out.before != nullptr) out.before();
+    out.terminal->log(spdlog_level(level), line);
+    if (out.after != nullptr) out.after();
+  }
+  if (out.file && level >= LogLevel::Info) out.file->log(spdlog_level(level), line);
+}
+
+void log_to_stderr(LogLevel level) {
+  Log& out = the_log();
+  const std::lock_guard lock(out.mutex);
+  out.terminal_level = level;
+}
+
+bool open_log_file(const std::string& path) {
+  Log& out = the_log();
+  const std::lock_guard lock(out.mutex);
+  out.file.reset();
+  if (path.empty()) return true;
+  try {
+    out.file = make_logger(std::make_shared<spdlog::sinks::basic_file_sink_st>(path),
+                           "%Y-%m-%d %H:%M:%S.%e %l %v");
+    return true;
+  } catch (const spdlog::spdlog_ex&) {
+    return false;
+  }
+}
+
+void log_hooks(void (*before)(), void (*after)()) {
+  Log& out = the_log();
+  const std::lock_guard lock(out.mutex);
+  out.before = before;
+  out.after = after;
+}
+
+}  // namespace sluice

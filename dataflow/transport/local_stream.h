@@ -1,0 +1,32 @@
+#pragma once
+#include "dataflow/transport/listener.h"
+#include "dataflow/transport/stream_queue.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace sluice {
+
+/// A stream inside one process: the queue behind a mutex, and the endpoints to wake.
+class LocalStream : public std::enable_shared_from_this<LocalStream> {
+ public:
+  LocalStream(const StreamSpec& spec, const Clock& clock, MetricRegistry& metrics)
+      : queue_(spec, clock, metrics) {}
+
+  std::unique_ptr<RawStreamWriter> open_writer(Waker& waker);
+  std::unique_ptr<RawStreamReader> open_reader(Waker& waker);
+  [[nodiscard]] const StreamSpec& spec() const noexcept { return queue_.spec(); }
+
+ private:
+  class Writer;
+  class Reader;
+  class Section;
+
+  std::mutex mutex_;
+  StreamQueue queue_;
+  std::vector<Writer*> writers_;
+  std::vector<Reader*> readers_;
+};
+
+}  // namespace sluice

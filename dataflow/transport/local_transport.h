@@ -1,0 +1,49 @@
+#pragma once
+#include "dataflow/transport/transport.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace sluice {
+
+class LocalStream;
+class LocalService;
+class LocalLatest;
+
+/// Channels inside one process: handles move, payload bytes do not. Endpoints may outlive the
+/// transport; the clock and the registry must outlive both. Any thread may open endpoints.
+class LocalTransport final : public Transport {
+ public:
+  LocalTransport(const Clock& clock, MetricRegistry& metrics);
+  ~LocalTransport() override;
+  [[nodiscard]] std::string_view name() const override { return "local"; }
+
+  Result<std::unique_ptr<RawStreamWriter>> open_writer(const StreamSpec& spec,
+                                                       Waker& waker) override;
+  Result<std::unique_ptr<RawStreamReader>> open_reader(const StreamSpec& spec,
+                                                       Waker& waker) override;
+  Result<std::unique_ptr<RawServiceClient>> open_client(const ServiceSpec& spec,
+                                                        Waker& waker) override;
+  Result<std::unique_ptr<RawServiceServer>> open_server(const ServiceSpec& spec,
+                                                        Waker& waker) override;
+  Result<std::unique_ptr<RawLatestPublisher>> open_publisher(const LatestSpec& spec,
+                                                             Waker& waker) override;
+  Result<std::unique_ptr<RawLatestFollower>> open_follower(const LatestSpec& spec,
+                                                           Waker& waker) override;
+
+ private:
+  Result<std::shared_ptr<LocalStream>> stream(const StreamSpec& spec);
+  Result<std::shared_ptr<LocalService>> service(const ServiceSpec& spec);
+  Result<std::shared_ptr<LocalLatest>> latest(const LatestSpec& spec);
+
+  const Clock& clock_;
+  MetricRegistry& metrics_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<LocalStream>> streams_;
+  std::map<std::string, std::shared_ptr<LocalService>> services_;
+  std::map<std::string, std::shared_ptr<LocalLatest>> latests_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,96 @@
+"""The checks of scripts/check.sh must refuse bad trees: each test feeds one fault and sees it named."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Checks(unittest.TestCase):
+    def setUp(self):
+        self.tree = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.tree)
+        shutil.copy(os.path.join(ROOT, ".clang-format"), self.tree)
+
+    def check(self, path, text):
+        """Exit code and output of the checks over a tree of one file."""
+        full = os.path.join(self.tree, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = subprocess.run([os.path.join(ROOT, "scripts/check.sh"), "--root", self.tree],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+
+    def refused(self, path, text, check, why):
+        code, output = self.check(path, text)
+        self.assertEqual(code, 1, output)
+        self.assertIn(f"check: failed: {check}\n", output)
+        self.assertIn(why, output)
+
+    def accepted(self, path, text):
+        code, output = self.check(path, text)
+        self.assertEqual(code, 0, output)
+
+    def test_good_files_pass(self):
+        self.accepted("dataflow/channel/a.h",
+                      '#pragma once\n#include "dataflow/base/ids.h"\n\n#include <ATen/core/Tensor.h>\n')
+        self.accepted("actors/a.cc", "#include <caf/actor.hpp>\n")
+        self.accepted("envs/a_test.cc", "#include <fstream>\n")
+
+    def test_format(self):
+        self.refused("envs/a.cc", "int  a ;\n", "format", "a.cc:1")
+
+    def test_layers(self):
+        for path, include in (
+                ("dataflow/base/a.cc", "dataflow/types/batch.h"),
+                ("dataflow/policy/a.cc", "dataflow/channel/stream.h"),
+                ("dataflow/channel/a.cc", "dataflow/graph/graph.h"),
+                ("dataflow/graph/a.cc", "actors/system.h"),
+                ("algorithms/a.cc", "envs/env.h"),
+                ("envs/a_test.cc", "models/nets/mlp.h"),
+                ("models/nets/a.cc", "algorithms/ppo.h"),
+                ("trainer/a.cc", "workers/trainer_worker.h"),
+                ("workers/a.cc", "apps/main.h")):
+            with self.subTest(path=path, include=include):
+                self.refused(path, f'#include "{include}"\n', "layering", f"{path}:1")
+                os.remove(os.path.join(self.tree, path))
+
+    def test_restricted_libraries(self):
+        for path, include, why in (
+                ("workers/a.cc", "caf/all.hpp", "only actors/ includes CAF"),
+                ("workers/a.cc", "zmq.hpp", "only dataflow/transport includes ZeroMQ"),
+                ("workers/a.cc", "google/protobuf/message.h", "Protobuf stays in"),
+                ("apps/a.cc", "torch/torch.h", "half a minute"),
+                ("apps/a.cc", "spdlog/spdlog.h", "log.cc"),
+                ("envs/a.cc", "fstream", "never sees sockets or files"),
+                ("algorithms/a.cc", "sys/socket.h", "never sees sockets or files")):
+            with self.subTest(path=path, include=include):
+                self.refused(path, f"#include <{include}>\n", "layering", why)
+                os.remove(os.path.join(self.tree, path))
+
+    def test_heavy_include_in_a_header(self):
+        self.refused("models/a.h", "#pragma once\n#include <ATen/ATen.h>\n", "layering",
+                     "at most")
+
+    def test_unknown_folder_of_dataflow(self):
+        self.refused("dataflow/misc/a.cc", "int a;\n", "layering", "no place")
+
+    def test_machine_paths(self):
+        for folder in ("home/somebody", "root", "work"):
+            self.refused("docs/a.md", f"see /{folder}/file\n", "text", "a path of one machine")
+
+    def test_registry_hosts(self):
+        self.refused("docs/a.md", "from " + "pypi" + ".org\n", "text", "a registry's host")
+
+    def test_long_files(self):
+        self.refused("envs/a.cc", "int a();\n" * 601, "text", "601 lines")
+
+    def test_header_without_pragma_once(self):
+        self.refused("envs/a.h", "int a();\n", "text", "no #pragma once")
+
+
+if __name__ == "__main__":
+    unittest.main()

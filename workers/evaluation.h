@@ -1,0 +1,44 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "envs/env.h"
+#include "workers/policy_model.h"
+
+namespace sluice {
+
+/// What an evaluation came to.
+struct Score {
+  VersionTag version;
+  std::vector<double> returns;   ///< undiscounted, one per episode
+  std::vector<int64_t> lengths;
+
+  [[nodiscard]] double mean() const;
+  [[nodiscard]] double deviation() const;  ///< population standard deviation
+};
+
+/// Plays `episodes` whole episodes with the most likely actions, all of them side by side, one step of
+/// every unfinished one per step(). Episode i starts from its own seed, so that the score does not
+/// depend on the order of anything.
+class Evaluation {
+ public:
+  static Result<Evaluation> begin(const std::string& env, int64_t episodes, RandomKey key);
+
+  /// False when all episodes have ended.
+  Result<bool> step(PolicyModel& model);
+  [[nodiscard]] const Score& score() const noexcept { return score_; }
+  Score& score() noexcept { return score_; }
+
+ private:
+  std::vector<std::unique_ptr<Env>> envs_;
+  std::vector<int64_t> alive_;       ///< episodes that go on; row r of the buffers is alive_[r]
+  std::vector<float> observations_;  ///< [alive, width]
+  std::vector<char> actions_;        ///< [alive, action bytes]
+  std::vector<float> clipped_;
+  int64_t width_ = 0;
+  int64_t action_bytes_ = 0;
+  Score score_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "dataflow/types/control.h"
+#include "dataflow/types/weights.h"
+#include "models/nets/actor_critic.h"
+#include "workers/net_config.h"
+
+namespace sluice {
+
+/// An actor-critic that answers observations with actions, at one version of its weights. Used by one
+/// thread. Draws depend on the slot and its draw counter only, never on batching or on who answers.
+class PolicyModel {
+ public:
+  /// `key` is the run's; `fields` is the number of observation columns in front of the slot column.
+  PolicyModel(const ActorCriticSpec& spec, RandomKey key);
+
+  /// Takes over a version after checking names, shapes and digest; on any mismatch the old version
+  /// stays, bit for bit, and the status says what differed.
+  Status install(const Weights& weights);
+  [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
+
+  /// Fills `out` for every row of `in`: a drawn action and its log probability where one is wanted,
+  /// and the value.
+  Status answer(const Observation& in, Action& out);
+
+  /// The most likely action for each of `rows` observations [rows, observation].
+  void act_greedily(const float* observations, int64_t rows, void* actions);
+
+ private:
+  const float* normalised(const float* observations, int64_t rows);
+  [[nodiscard]] ActionRows rows_of(void* actions, int64_t offset) const;
+  void reserve(int64_t rows);
+
+  RandomKey key_;
+  ActorCritic net_;
+  ActorCriticScratch scratch_;
+  VersionTag version_;
+  std::vector<float> mean_;   ///< empty: observations are not normalised
+  std::vector<float> scale_;
+  std::vector<float> inputs_;
+  std::vector<float> head_;
+  std::vector<RandomKey> keys_;
+  std::vector<uint64_t> draws_;
+};
+
+/// Names of the tensors that carry the observation normaliser inside Weights.
+inline constexpr std::string_view kObsMean = "normaliser.mean";
+inline constexpr std::string_view kObsScale = "normaliser.scale";
+/// Normalised observations are clamped to this many standard deviations.
+inline constexpr float kObsClip = 10.0F;
+
+/// out = clamp((in - mean) * scale), row by row. The one place where observations are normalised.
+void normalise_observations(const float* in, int64_t rows, const std::vector<float>& mean,
+                            const std::vector<float>& scale, float* out);
+
+}  // namespace sluice

@@ -1,0 +1,75 @@
+#include "workers/policy_worker.h"
+
+#include "envs/registry.h"
+
+namespace sluice {
+
+void Policy::bind(ConfigBinder& b) {
+  b.field("env", env, "environment whose spaces the network is made for");
+  b.section("net", net);
+}
+
+void Policy::check(std::vector<std::string>& problems) const {
+  const auto known = env_spec(env);
+  if (!known.ok()) {
+    problems.push_back(known.status().message());
+  } else if (const auto spec = actor_critic_spec(*known, net); !spec.ok()) {
+    problems.push_back(spec.status().message());
+  }
+}
+
+PortSchemas Policy::schemas() const {
+  PortSchemas out;
+  if (const auto known = env_spec(env); known.ok()) {
+    out.serves(0, Observation::schema(known->observation), Action::schema(known->action.tensor()));
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Worker>> Policy::make(WorkerContext& context) const {
+  ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));
+  ASSIGN_OR_RETURN(const ActorCriticSpec spec, actor_critic_spec(known, net));
+  ASSIGN_OR_RETURN(auto server, (context.server<Observation, Action>()));
+  ASSIGN_OR_RETURN(auto follower, context.follower<Weights>());
+  return std::unique_ptr<Worker>(std::make_unique<PolicyWorker>(
+      PolicyModel(spec, RandomKey(context.seed())), context, std::move(server), std::move(follower)));
+}
+
+PolicyWorker::PolicyWorker(PolicyModel model, WorkerContext& context,
+                           ServiceServer<Observation, Action> server, LatestFollower<Weights> weights)
+    : model_(std::move(model)),
+      server_(std::move(server)),
+      weights_(std::move(weights)),
+      answered_(context.metrics().counter("sluice_policy_answers_total", "Observations answered.",
+                                          context.labels())),
+      swaps_(context.metrics().counter("sluice_policy_swaps_total", "Weight versions installed.",
+                                       context.labels())),
+      version_(context.metrics().gauge("sluice_policy_version", "Step of the version that serves.",
+                                       context.labels())) {}
+
+Status PolicyWorker::follow() {
+  if (!weights_.has_newer(model_.version())) return {};
+  const auto newest = weights_.current();
+  RETURN_IF_ERROR(model_.install(*newest.value));
+  swaps_.add();
+  version_.set(static_cast<double>(newest.tag.step));
+  return {};
+}
+
+Result<StepResult> PolicyWorker::step() {
+  RETURN_IF_ERROR(follow());
+  if (server_.ended() || (draining() && server_.next_due() == kForever)) {
+    server_.close();
+    return StepResult::finished();
+  }
+  if (!model_.version().valid()) return StepResult::idle();
+  if (!server_.try_take(batch_)) return StepResult::idle(server_.next_due());
+  for (auto& call : batch_) {
+    call->status = model_.answer(call->request, call->response);
+    answered_.add(call->request.count);
+    server_.answer(std::move(call));
+  }
+  return StepResult::progress();
+}
+
+}  // namespace sluice

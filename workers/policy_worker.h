@@ -1,0 +1,52 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataflow/base/metrics.h"
+#include "dataflow/base/worker.h"
+#include "dataflow/graph/ports.h"
+#include "dataflow/graph/worker_context.h"
+#include "workers/policy_model.h"
+
+namespace sluice {
+
+/// Serves a policy: answers observations with actions of the newest version it follows.
+///
+///   g.add("policy", Policy{.env = "CartPole-v1", .net = net}).serves(act).follows(weights);
+struct Policy {
+  static constexpr std::string_view kRole = "inference";
+  using Serves = Ports<Service<Observation, Action>>;
+  using Follows = Ports<Latest<Weights>>;
+
+  std::string env = "CartPole-v1";  ///< environment whose spaces the network is made for
+  NetConfig net;
+
+  void bind(ConfigBinder& b);
+  void check(std::vector<std::string>& problems) const;
+  [[nodiscard]] PortSchemas schemas() const;
+  Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
+};
+
+/// Takes batches as the service cuts them, swaps weights between batches only, and stamps every answer
+/// with the version that made it. Before the first version it lets the questions wait.
+class PolicyWorker final : public Worker {
+ public:
+  PolicyWorker(PolicyModel model, WorkerContext& context, ServiceServer<Observation, Action> server,
+               LatestFollower<Weights> weights);
+
+  Result<StepResult> step() override;
+
+ private:
+  Status follow();
+
+  PolicyModel model_;
+  ServiceServer<Observation, Action> server_;
+  LatestFollower<Weights> weights_;
+  std::vector<std::unique_ptr<Exchange<Observation, Action>>> batch_;
+  Counter& answered_;
+  Counter& swaps_;
+  Gauge& version_;
+};
+
+}  // namespace sluice

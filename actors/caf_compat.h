@@ -47,8 +47,7 @@ auto request(Self* self, const Handle& to, std::chrono::nanoseconds within, T&&.
 /// `handler(caf::actor_addr, caf::error)` hears of the end of every actor that `self` watches.
 template <class Self, class F>
 void on_down(Self* self, F handler) {
-  self->set_down_handler(
-      [handler](caf::down_msg& down) { handler(down.source, down.reason); });
+  self->set_down_handler([handler](caf::down_msg& down) { handler(down.source, down.reason); });
 }
 template <class Self, class Handle>
 void watch(Self* self, const Handle& whom) {

@@ -23,14 +23,6 @@ struct PpoTiles {
     S::store(lanes, a);
     for (int64_t i = 0; i < count; ++i) p[i * stride] = lanes[i];
   }
-  static float sum(V a) {
-    float lanes[W];
-    S::store(lanes, a);
-    float total = 0;
-    for (int64_t i = 0; i < W; ++i) total += lanes[i];
-    return total;
-  }
-
   struct Totals {
     V policy = S::set(0), value = S::set(0), entropy = S::set(0), kl = S::set(0),
       clipped = S::set(0);
@@ -129,7 +121,7 @@ struct PpoTiles {
       put(out.d_head + r * out.head_stride + j, out.head_stride, count,
           S::mul(g, S::mul(z, inverse)));
       const V d = S::sub(S::mul(g, S::sub(S::mul(z, z), S::set(1.0F))), S::set(c.entropy));
-      out.d_log_std[j] += sum(S::mul(d, live));
+      out.d_log_std[j] += S::sum(S::mul(d, live));
     }
   }
 
@@ -153,11 +145,11 @@ struct PpoTiles {
       put(out.d_value + r * out.value_stride, out.value_stride, count, dv);
     }
     PpoSums s;
-    s.policy = static_cast<double>(sum(t.policy));
-    s.value = static_cast<double>(sum(t.value));
-    s.entropy = static_cast<double>(sum(t.entropy));
-    s.kl = static_cast<double>(sum(t.kl));
-    s.clipped = static_cast<double>(sum(t.clipped));
+    s.policy = static_cast<double>(S::sum(t.policy));
+    s.value = static_cast<double>(S::sum(t.value));
+    s.entropy = static_cast<double>(S::sum(t.entropy));
+    s.kl = static_cast<double>(S::sum(t.kl));
+    s.clipped = static_cast<double>(S::sum(t.clipped));
     return s;
   }
 };

@@ -64,11 +64,13 @@ std::array<float, 2> RandomKey::normal(uint64_t counter) const noexcept {
 
 void shuffle(RandomKey key, int64_t n, int64_t* out) noexcept {
   for (int64_t i = 0; i < n; ++i) out[i] = i;
+  std::array<uint32_t, 4> words{};
   for (int64_t i = n - 1; i > 0; --i) {
-    // Lemire's multiply-shift keeps the bias below 2^-32 for any batch we can hold.
-    const uint64_t word = key.word(static_cast<uint64_t>(i));
-    const auto j = static_cast<int64_t>(
-        (__extension__ static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64);
+    // Lemire's multiply-shift. Four 32-bit draws share one block of bits: for any batch we can hold
+    // the bias stays below n / 2^32.
+    const auto draw = static_cast<uint64_t>(n - 1 - i);
+    if (draw % 4 == 0) words = key.bits(draw / 4);
+    const auto j = static_cast<int64_t>((words[draw % 4] * (static_cast<uint64_t>(i) + 1)) >> 32);
     const int64_t t = out[i];
     out[i] = out[j];
     out[j] = t;

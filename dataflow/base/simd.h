@@ -71,6 +71,11 @@ struct Plain {
     }
     return r;
   }
+  /// The sum of all lanes, halves first.
+  static float sum(V a) {
+    const float q[4] = {a.v[0] + a.v[4], a.v[1] + a.v[5], a.v[2] + a.v[6], a.v[3] + a.v[7]};
+    return (q[0] + q[2]) + (q[1] + q[3]);
+  }
 #undef SLUICE_LANES
 #undef SLUICE_MASK
 };
@@ -110,6 +115,11 @@ struct Avx2 {
         _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(bits, 23), _mm256_set1_epi32(126)));
     return _mm256_castsi256_ps(_mm256_or_si256(
         _mm256_and_si256(bits, _mm256_set1_epi32(0x007fffff)), _mm256_set1_epi32(0x3f000000)));
+  }
+  static float sum(V a) {
+    __m128 h = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+    return _mm_cvtss_f32(_mm_add_ss(h, _mm_movehdup_ps(h)));
   }
 };
 #endif
@@ -153,6 +163,12 @@ struct Avx512 {
         _mm512_cvtepi32_ps(_mm512_sub_epi32(_mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126)));
     return _mm512_castsi512_ps(_mm512_or_si512(
         _mm512_and_si512(bits, _mm512_set1_epi32(0x007fffff)), _mm512_set1_epi32(0x3f000000)));
+  }
+  static float sum(V a) {
+    const __m256 halves = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 h = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
+    h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+    return _mm_cvtss_f32(_mm_add_ss(h, _mm_movehdup_ps(h)));
   }
 };
 #endif

@@ -28,7 +28,9 @@ Mlp::Mlp(MlpSpec spec, Isa isa) : spec_(std::move(spec)), kernels_(&mlp_kernels(
     if (i + 1 < spec_.layers()) {
       layer.epilogue = spec_.activation == Activation::Tanh ? Epilogue::Tanh : Epilogue::Relu;
     }
-    layer.forward.resize(static_cast<size_t>(layer.in * layer.out_padded));
+    layer.dots = i + 1 == spec_.layers() && layer.out <= MlpKernels::kDots;
+    layer.forward.resize(static_cast<size_t>(layer.dots ? layer.out * layer.in_padded
+                                                        : layer.in * layer.out_padded));
     if (i > 0) layer.backward.resize(static_cast<size_t>(layer.out * layer.in_padded));
     layer.bias.resize(static_cast<size_t>(layer.out_padded));
     layer.transposed = layer.out * layer.in_padded < layer.in * layer.out_padded;
@@ -46,8 +48,15 @@ void Mlp::pack(const float* parameters) {
   for (Layer& layer : layers_) {
     const float* weight = parameters;
     const float* bias = weight + layer.in * layer.out;
-    kernels_->pack(weight, layer.out, 1, layer.in, layer.out, layer.out_padded,
-                   layer.forward.data());
+    if (layer.dots) {
+      for (int64_t o = 0; o < layer.out; ++o) {
+        float* row = layer.forward.data() + o * layer.in_padded;
+        for (int64_t k = 0; k < layer.in; ++k) row[k] = weight[k * layer.out + o];
+      }
+    } else {
+      kernels_->pack(weight, layer.out, 1, layer.in, layer.out, layer.out_padded,
+                     layer.forward.data());
+    }
     if (!layer.backward.empty()) {
       kernels_->pack(weight, 1, layer.out, layer.out, layer.in, layer.in_padded,
                      layer.backward.data());
@@ -62,8 +71,14 @@ void Mlp::forward_block(const float* x, int64_t ldx, int64_t rows, MlpScratch& s
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     MlpScratch::Layer& to = scratch.layers_[i];
-    kernels_->forward(x, ldx, rows, layer.in, layer.forward.data(), layer.bias.data(),
-                      layer.out_padded, layer.epilogue, to.h.data(), to.stride);
+    if (layer.dots) {
+      // The rows of x are a hidden layer's, padded with zeros up to whole vectors.
+      kernels_->dots(x, ldx, rows, layer.forward.data(), layer.bias.data(), layer.out,
+                     layer.in_padded, to.h.data(), to.stride);
+    } else {
+      kernels_->forward(x, ldx, rows, layer.in, layer.forward.data(), layer.bias.data(),
+                        layer.out_padded, layer.epilogue, to.h.data(), to.stride);
+    }
     x = to.h.data();
     ldx = to.stride;
   }
@@ -98,9 +113,11 @@ void Mlp::unpad_gradient(const float* padded, float* parameters) const {
   for (const Layer& layer : layers_) {
     const float* weight = padded + layer.weight_at;
     for (int64_t i = 0; i < layer.in; ++i) {
-      for (int64_t o = 0; o < layer.out; ++o) {
-        *parameters++ =
-            layer.transposed ? weight[o * layer.in_padded + i] : weight[i * layer.out_padded + o];
+      if (layer.transposed) {
+        for (int64_t o = 0; o < layer.out; ++o) *parameters++ = weight[o * layer.in_padded + i];
+      } else {
+        const float* row = weight + i * layer.out_padded;
+        parameters = std::copy(row, row + layer.out, parameters);
       }
     }
     const float* bias = padded + layer.bias_at;

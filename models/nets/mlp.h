@@ -70,7 +70,9 @@ class Mlp {
   struct Layer {
     int64_t in = 0, out = 0, out_padded = 0, in_padded = 0;
     Epilogue epilogue = Epilogue::None;
-    AlignedFloats forward;   ///< packed weight [in, out_padded]
+    /// Packed weight [in, out_padded]; with `dots` the transpose [out, in_padded], row by row.
+    AlignedFloats forward;
+    bool dots = false;       ///< an output layer so narrow that padding it would cost more
     AlignedFloats backward;  ///< packed transpose [out, in_padded]; empty in the first layer
     AlignedFloats bias;      ///< [out_padded]
     /// A layer with few outputs keeps its gradient transposed, [out, in_padded]: fewer padded sums.

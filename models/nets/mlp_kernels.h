@@ -14,11 +14,18 @@ enum class Epilogue : uint8_t { None, Tanh, Relu };
 /// backward are packed (see pack). A row of a result depends on its own inputs only, to the last
 /// bit: neither the number of rows nor the row's position changes the order of its sums.
 struct MlpKernels {
+  static constexpr int64_t kDots = 4;
+
   int64_t width = 1;  ///< floats per vector
 
   /// y[rows, n] = epilogue(x[rows, k] w[k, n] + bias[n]).
   void (*forward)(const float* x, int64_t ldx, int64_t rows, int64_t k, const float* w,
                   const float* bias, int64_t n, Epilogue epilogue, float* y, int64_t ldy) = nullptr;
+
+  /// y[rows, o] = x[rows, n] w[o, n]^T + bias[o] for 1 <= o <= kDots outputs: each is a dot product
+  /// over whole vectors. `w` is row-major, not packed.
+  void (*dots)(const float* x, int64_t ldx, int64_t rows, const float* w, const float* bias,
+               int64_t outputs, int64_t n, float* y, int64_t ldy) = nullptr;
 
   /// dx[rows, n] = (dy[rows, k] w[k, n]) * f'(h), f' taken from the activation's result h[rows, n].
   void (*backward)(const float* dy, int64_t lddy, int64_t rows, int64_t k, const float* w,

@@ -10,7 +10,6 @@ template <class S>
 struct MlpTiles {
   using V = typename S::V;
   static constexpr int64_t W = S::kWidth;
-  static constexpr int kPanel = 2;  ///< vectors per packed panel
 
   template <int R, int N>
   static inline __attribute__((always_inline)) void clear(V (&acc)[R][N]) {
@@ -127,6 +126,43 @@ struct MlpTiles {
     forward_as<Epilogue::None>(x, ldx, rows, k, w, bias, n, y, ldy);
   }
 
+  template <int O, int R>
+  static void dots_tile(const float* x, int64_t ldx, const float* w, const float* bias, int64_t n,
+                        float* y, int64_t ldy) {
+    V acc[R][O];
+    clear(acc);
+    for (int64_t j = 0; j < n; j += W) {
+      V right[O];
+      for (int o = 0; o < O; ++o) right[o] = S::load(w + o * n + j);
+      for (int r = 0; r < R; ++r) {
+        const V left = S::load(x + r * ldx + j);
+        for (int o = 0; o < O; ++o) acc[r][o] = S::fma(left, right[o], acc[r][o]);
+      }
+    }
+    for (int r = 0; r < R; ++r) {
+      for (int o = 0; o < O; ++o) y[r * ldy + o] = S::sum(acc[r][o]) + bias[o];
+    }
+  }
+
+  template <int O>
+  static void dots_of(const float* x, int64_t ldx, int64_t rows, const float* w, const float* bias,
+                      int64_t n, float* y, int64_t ldy) {
+    constexpr int kRows = O == 1 ? 8 : O == 2 ? 4 : 2;  // eight sums or so under way at once
+    int64_t r = 0;
+    for (; r + kRows <= rows; r += kRows) {
+      dots_tile<O, kRows>(x + r * ldx, ldx, w, bias, n, y + r * ldy, ldy);
+    }
+    for (; r < rows; ++r) dots_tile<O, 1>(x + r * ldx, ldx, w, bias, n, y + r * ldy, ldy);
+  }
+
+  static void dots(const float* x, int64_t ldx, int64_t rows, const float* w, const float* bias,
+                   int64_t outputs, int64_t n, float* y, int64_t ldy) {
+    if (outputs == 1) return dots_of<1>(x, ldx, rows, w, bias, n, y, ldy);
+    if (outputs == 2) return dots_of<2>(x, ldx, rows, w, bias, n, y, ldy);
+    if (outputs == 3) return dots_of<3>(x, ldx, rows, w, bias, n, y, ldy);
+    dots_of<4>(x, ldx, rows, w, bias, n, y, ldy);
+  }
+
   template <Epilogue E>
   static void backward_as(const float* dy, int64_t lddy, int64_t rows, int64_t k, const float* w,
                           const float* h, int64_t ldh, int64_t n, float* dx, int64_t lddx) {
@@ -195,21 +231,36 @@ struct MlpTiles {
     }
   }
 
+  template <int64_t kColumns>
+  static float* pack_panel(const float* src, int64_t row_stride, int64_t column_stride, int64_t k,
+                           int64_t columns, float* dst) {
+    for (int64_t i = 0; i < k; ++i, src += row_stride, dst += kColumns) {
+      if (columns >= kColumns && column_stride == 1) {
+        for (int64_t v = 0; v < kColumns; v += W) S::store(dst + v, S::load(src + v));
+      } else if (columns >= kColumns) {
+        for (int64_t v = 0; v < kColumns; v += W) {
+          S::store(dst + v, S::load(src + v * column_stride, column_stride));
+        }
+      } else {
+        for (int64_t v = 0; v < kColumns; ++v) dst[v] = v < columns ? src[v * column_stride] : 0.0F;
+      }
+    }
+    return dst;
+  }
+
   static void pack(const float* src, int64_t row_stride, int64_t column_stride, int64_t k,
                    int64_t columns, int64_t n, float* dst) {
-    for (int64_t j = 0; j < n;) {
-      const int64_t panel = j + kPanel * W <= n ? kPanel * W : W;
-      for (int64_t i = 0; i < k; ++i) {
-        for (int64_t v = 0; v < panel; ++v) {
-          *dst++ = j + v < columns ? src[i * row_stride + (j + v) * column_stride] : 0.0F;
-        }
-      }
-      j += panel;
+    int64_t j = 0;
+    for (; j + 2 * W <= n; j += 2 * W) {
+      dst = pack_panel<2 * W>(src + j * column_stride, row_stride, column_stride, k, columns - j,
+                              dst);
     }
+    if (j < n)
+      pack_panel<W>(src + j * column_stride, row_stride, column_stride, k, columns - j, dst);
   }
 
   static constexpr MlpKernels table() {
-    return {W, &forward, &backward, &accumulate, &column_sums, &pack};
+    return {W, &forward, &dots, &backward, &accumulate, &column_sums, &pack};
   }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "algorithms/algorithm.h"
 #include "algorithms/ops/normalise.h"
+#include "dataflow/base/config.h"
 #include "dataflow/base/cpu.h"
 
 namespace sluice {
@@ -21,6 +22,9 @@ struct PpoConfig {
   bool anneal = false;              ///< learning rate falls linearly to 0 over the run
   double max_grad_norm = 0.5;       ///< >= 0; 0 = no clipping
   double adam_eps = 1e-5;           ///< > 0
+  bool normalise_reward = false;    ///< divide rewards by the spread of the discounted return
+
+  void bind(ConfigBinder& b);
 };
 
 /// Means over the rows seen.

@@ -53,7 +53,7 @@ PortSchemas Trainer::schemas() const {
 
 Result<std::unique_ptr<Worker>> Trainer::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));
-  LearnerSetup setup{known,          net, batch, horizon, context.run().max_steps(), context.threads(),
+  LearnerSetup setup{known,          net, batch, horizon, context.run().max_steps(), static_cast<int>(context.threads()),
                      RandomKey(context.seed()).split("learner")};
   ASSIGN_OR_RETURN(auto made, learner.make(setup));
   ASSIGN_OR_RETURN(auto reader, context.reader<Trajectory>());
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Worker>> Trainer::make(WorkerContext& context) const {
       *this, std::move(made), context, std::move(reader), std::move(publisher)));
 }
 
-TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<Learner> learner, WorkerContext& context,
+TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLearner> learner, WorkerContext& context,
                              StreamReader<Trajectory> samples, LatestPublisher<Weights> weights)
     : spec_(spec),
       learner_(std::move(learner)),

@@ -10,7 +10,7 @@
 #include "dataflow/graph/worker_context.h"
 #include "dataflow/types/trajectory.h"
 #include "dataflow/types/weights.h"
-#include "workers/learner.h"
+#include "workers/trajectory_learner.h"
 
 namespace sluice {
 
@@ -43,7 +43,7 @@ struct Trainer {
 /// resumed run publishes that same version first.
 class TrainerWorker final : public Worker {
  public:
-  TrainerWorker(const Trainer& spec, std::unique_ptr<Learner> learner, WorkerContext& context,
+  TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLearner> learner, WorkerContext& context,
                 StreamReader<Trajectory> samples, LatestPublisher<Weights> weights);
 
   Result<StepResult> step() override;
@@ -64,7 +64,7 @@ class TrainerWorker final : public Worker {
   [[nodiscard]] bool run_is_over() const;
 
   Trainer spec_;
-  std::unique_ptr<Learner> learner_;
+  std::unique_ptr<TrajectoryLearner> learner_;
   RunControl& run_;
   Clock& clock_;
   Waker& waker_;

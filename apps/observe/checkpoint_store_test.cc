@@ -7,8 +7,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 namespace sluice {
 namespace {
@@ -103,7 +105,8 @@ TEST_F(CheckpointStoreTest, EveryFlippedByteOfTheManifestIsSeen) {
     if (std::isspace(static_cast<unsigned char>(good[i])) != 0) continue;
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
-    ASSERT_TRUE(write_file_synced(path, bad).ok());
+    // Without the syncs of write_file_synced, which would take seconds.
+    std::ofstream(path, std::ios::binary) << bad;
     ASSERT_EQ(store.load(folder + "/step-000000002").status().code(), Code::DataLoss)
         << i << ": " << bad;
   }

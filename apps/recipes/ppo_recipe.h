@@ -4,7 +4,7 @@
 
 #include "apps/run/recipe.h"
 #include "workers/net_config.h"
-#include "workers/ppo_learner.h"
+#include "workers/actor_critic_learner.h"
 
 namespace sluice {
 

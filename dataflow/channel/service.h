@@ -46,7 +46,7 @@ class RawServiceClient {
  public:
   virtual ~RawServiceClient() = default;
   /// Sends the exchange; false leaves it with the caller because the service is full (a wake-up
-  /// follows).
+  /// follows), or because this client has not collected as many answers as the service may hold.
   virtual bool try_ask(std::unique_ptr<AnyExchange>& exchange) = 0;
   /// The next finished exchange, in any order, or null. A question whose server was lost, whose
   /// deadline passed or which found the service closed comes back with a status; it is safe to ask

@@ -21,7 +21,7 @@ class RunControl {
     uint64_t run = 0;          ///< VersionTag::run
     uint32_t incarnation = 0;  ///< VersionTag::incarnation
     std::string directory;     ///< where files go; empty = write none
-    int64_t max_steps = 0;     ///< trainer steps (versions) to make; 0 = no limit
+    int64_t max_steps = -1;    ///< environment steps to train on; -1 = no limit
   };
 
   RunControl() = default;

@@ -86,15 +86,18 @@ struct WorkerSpec {};
 
 /// The name of this type in a compiler's message says what was given and what was expected.
 template <Verb V, class Spec, class GivenChannel, class ExpectedPorts>
-struct ChannelDoesNotFit : std::false_type {};
+struct ChannelDoesNotFit {
+  static_assert(!std::is_same_v<Spec, Spec>,
+                "this worker cannot use a channel of this type with this verb: compare Given<> "
+                "with Expected<> in the name ChannelDoesNotFit<...>");
+  static constexpr bool kFits = true;
+};
 
 template <Verb V, class W, class Channel>
 constexpr void require_fit() {
   using P = DeclaredPorts<V, W>;
   if constexpr (!Accepts<Channel, P>::value) {
-    static_assert(ChannelDoesNotFit<V, WorkerSpec<W>, Given<Channel>, Expected<P>>::value,
-                  "this worker cannot use a channel of this type with this verb: compare Given<> "
-                  "with Expected<> in the name ChannelDoesNotFit<...>");
+    static_assert(ChannelDoesNotFit<V, WorkerSpec<W>, Given<Channel>, Expected<P>>::kFits);
   }
 }
 

@@ -122,6 +122,7 @@ TEST_P(TransportContract, FullServiceMakesTheAskerWait) {
   auto batch = take_batch(serve, near_waker_);
   EXPECT_FALSE(from.try_ask(third)) << "questions in a server's hands count";
   answer_all(serve, batch);
+  collect(from, far_waker_);
   EXPECT_TRUE(eventually(far_waker_, [&] { return from.try_ask(third); }));
 }
 

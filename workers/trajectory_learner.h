@@ -17,15 +17,14 @@ namespace sluice {
 
 /// Turns batches of trajectories into new weights. One trainer replica owns one; used by its loop
 /// thread only. A batch is learned from in bounded pieces, so that the loop stays responsive.
-class Learner {
+class TrajectoryLearner {
  public:
   using Stats = std::vector<std::pair<std::string, double>>;
 
-  virtual ~Learner() = default;
+  virtual ~TrajectoryLearner() = default;
   /// Takes a batch. The chunks stay alive and unchanged until step() has returned false.
   virtual Status begin(std::span<const std::shared_ptr<const Trajectory>> chunks) = 0;
-  /// One minibatch; true while there is more to do. An error when the loss is not finite: the weights
-  /// are then those before this minibatch.
+  /// One minibatch; true while there is more to do. DataLoss when the numbers are not finite any more.
   virtual Result<bool> step() = 0;
   /// Named statistics of the last finished batch.
   [[nodiscard]] virtual Stats stats() const = 0;
@@ -50,7 +49,7 @@ struct LearnerSetup {
 /// Names an algorithm and makes learners for it. `check` says what cannot work before anything starts.
 struct LearnerFactory {
   std::string name;
-  std::function<Result<std::unique_ptr<Learner>>(const LearnerSetup&)> make;
+  std::function<Result<std::unique_ptr<TrajectoryLearner>>(const LearnerSetup&)> make;
   std::function<void(const LearnerSetup&, std::vector<std::string>& problems)> check;
   std::function<void(ConfigBinder&)> bind;
 };

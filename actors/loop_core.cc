@@ -1,0 +1,351 @@
+#include "actors/loop_core.h"
+
+#include "dataflow/base/log.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace sluice {
+namespace {
+
+constexpr TimeNs kSampleShort = 2 * kMillisecond;
+constexpr TimeNs kSampleLong = 20 * kMillisecond;
+constexpr int64_t kMaxStride = 1 << 16;
+
+/// One writer: a plain load and store is enough, and cheaper than a locked add.
+template <class T>
+void bump(std::atomic<T>& value, T by) {
+  value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+double seconds(TimeNs time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
+
+}  // namespace
+
+LoopCore::LoopCore(const LoopSpec& spec, const ControlOptions& options,
+                   std::shared_ptr<Waker> waker)
+    : name_(spec.name),
+      make_(spec.make),
+      options_(options),
+      waker_(std::move(waker)),
+      real_time_(dynamic_cast<RealClock*>(&options.clock) != nullptr),
+      busy_seconds_(&options.metrics.gauge("sluice_worker_busy_seconds_total",
+                                           "Seconds a loop spent working", {{"worker", name_}})),
+      idle_seconds_(&options.metrics.gauge("sluice_worker_idle_seconds_total",
+                                           "Seconds a loop spent waiting", {{"worker", name_}})),
+      state_gauge_(&options.metrics.gauge("sluice_worker_state",
+                                          "0 configured, 1 running, 2 paused, 3 draining, "
+                                          "4 finished, 5 failed, 6 restarting",
+                                          {{"worker", name_}})) {}
+
+void LoopCore::run(int attempt) {
+  Status status;
+  try {
+    status = run_workers(attempt);
+  } catch (const std::exception& e) {
+    status = error(Code::Internal, "{}", where(e.what()));
+  } catch (...) {
+    status = error(Code::Internal, "{}", where("unknown exception"));
+  }
+  end(std::move(status));
+}
+
+Status LoopCore::run_workers(int attempt) {
+  mark_ = options_.clock.now();
+  RETURN_IF_ERROR(make(attempt));
+  for (;;) {
+    const Waker::Epoch seen = waker_->epoch();
+    if (attention_.load(std::memory_order_acquire)) {
+      ASSIGN_OR_RETURN(const Next next, obey());
+      if (next == Next::End) return {};
+    }
+    if (paused_) {
+      wait(seen, kForever);
+      continue;
+    }
+    TimeNs until = kForever;
+    stepping_.store(true, std::memory_order_relaxed);
+    ASSIGN_OR_RETURN(const bool again, round(until));
+    const bool all_done =
+        std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.worker; });
+    if (all_done) return {};
+    if (!again) wait(seen, until);
+  }
+}
+
+Status LoopCore::make(int attempt) {
+  Result<std::vector<HostedWorker>> made =
+      make_ ? make_(*waker_, attempt) : Status(invalid_argument("the loop has no make function"));
+  if (!made.ok()) return made.status().with_context("make");
+  std::lock_guard lock(mutex_);
+  for (HostedWorker& hosted : *made) {
+    if (!hosted.worker) return invalid_argument("make: worker '{}' is null", hosted.name);
+    Slot& slot = slots_.emplace_back();
+    slot.name = std::move(hosted.name);
+    slot.worker = std::move(hosted.worker);
+    if (life() != Life::Attached) continue;
+    slot.counter = &options_.metrics.counter("sluice_worker_steps_total",
+                                             "Steps that made progress", {{"worker", slot.name}});
+  }
+  if (life() != Life::Attached) return {};
+  state_.store(LoopState::Running, std::memory_order_release);
+  state_gauge_->set(static_cast<double>(LoopState::Running));
+  if (listener_ != nullptr) listener_->started();
+  return {};
+}
+
+Result<LoopCore::Next> LoopCore::obey() {
+  Commands todo;
+  {
+    std::lock_guard lock(mutex_);
+    attention_.store(false, std::memory_order_relaxed);
+    if (life() != Life::Attached) return Next::End;
+    todo = commands_;
+    commands_.tickets.clear();
+  }
+  stepping_.store(false, std::memory_order_relaxed);
+  if (todo.stop) return Next::End;
+  for (const int64_t ticket : todo.tickets) save(ticket);
+  if (todo.drain && !drained_) {
+    drained_ = true;
+    for (Slot& slot : slots_) {
+      current_slot_ = &slot;
+      if (slot.worker) slot.worker->drain();
+    }
+  }
+  paused_ = todo.pause && !drained_;
+  set_state(drained_ ? LoopState::Draining : paused_ ? LoopState::Paused : LoopState::Running);
+  return Next::Step;
+}
+
+/// Lets every worker take a step. True when one of them made progress.
+Result<bool> LoopCore::round(TimeNs& until) {
+  bool progress = false;
+  for (Slot& slot : slots_) {
+    if (!slot.worker) continue;
+    current_slot_ = &slot;
+    current_.store(slot.steps + 1, std::memory_order_relaxed);
+    Result<StepResult> result = slot.worker->step();
+    bump<uint64_t>(beats_, 1);
+    if (!result.ok()) {
+      return Status(result.status().code(), where(result.status().message()));
+    }
+    if (result->kind == StepResult::Kind::Idle) {
+      until = std::min(until, result->until);
+      continue;
+    }
+    progress = true;
+    if (result->kind == StepResult::Kind::Finished) {
+      RETURN_IF_ERROR(finish(slot));
+    } else {
+      ++slot.steps;
+      bump<int64_t>(steps_, 1);
+      if (--until_sample_ <= 0) sample(options_.clock.now());
+    }
+    // Whoever wants the loop's attention (or gave it up) need not wait for the other workers.
+    if (attention_.load(std::memory_order_acquire)) return true;
+  }
+  current_slot_ = nullptr;
+  return progress;
+}
+
+Status LoopCore::finish(Slot& slot) {
+  if (life() != Life::Attached) return {};
+  stepping_.store(false, std::memory_order_relaxed);
+  if (options_.keep_final_state) {
+    Snapshot snapshot;
+    if (Status status = slot.worker->save(snapshot); !status.ok()) {
+      final_status_ = status.with_context(slot.name);
+      log(LogLevel::Warning, "worker {} finished, but its state could not be saved: {}", slot.name,
+          status.to_string());
+    } else {
+      final_[slot.name] = std::move(snapshot);
+    }
+  }
+  slot.worker.reset();
+  return {};
+}
+
+void LoopCore::save(int64_t ticket) {
+  Snapshots all = final_;
+  Status status = final_status_;
+  for (const Slot& slot : slots_) {
+    if (!status.ok()) break;
+    if (!slot.worker) continue;
+    try {
+      status = slot.worker->save(all[slot.name]).with_context(slot.name);
+    } catch (const std::exception& e) {
+      status = error(Code::Internal, "{}: {}", slot.name, e.what());
+    }
+  }
+  std::lock_guard lock(mutex_);
+  if (life() != Life::Attached) return;
+  saved_ = status.ok() ? std::move(all) : Snapshots{};
+  saved_status_ = status;
+  if (listener_ != nullptr) listener_->saved(ticket, status);
+}
+
+void LoopCore::wait(Waker::Epoch seen, TimeNs until) {
+  sample(options_.clock.now());
+  if (until <= mark_) return;
+  stepping_.store(false, std::memory_order_relaxed);
+  // The waker knows real time only; on another clock the distance is what counts.
+  const TimeNs deadline =
+      real_time_ || until == kForever ? until : after(RealClock::instance().now(), until - mark_);
+  waker_->wait(seen, deadline);
+  const TimeNs now = options_.clock.now();
+  bump<TimeNs>(idle_, now - mark_);
+  mark_ = now;
+}
+
+/// Accounts for the time since the last sample, and aims for one every few milliseconds.
+void LoopCore::sample(TimeNs now) {
+  const TimeNs passed = now - mark_;
+  mark_ = now;
+  bump<TimeNs>(busy_, passed);
+  if (until_sample_ <= 0) {
+    if (passed < kSampleShort) stride_ = std::min(stride_ * 2, kMaxStride);
+    if (passed > kSampleLong) stride_ = std::max<int64_t>(stride_ / 4, 1);
+    until_sample_ = stride_;
+  }
+  flush();
+}
+
+void LoopCore::flush() {
+  const TimeNs busy = busy_.load(std::memory_order_relaxed);
+  const TimeNs idle = idle_.load(std::memory_order_relaxed);
+  std::lock_guard lock(mutex_);
+  if (life() != Life::Attached) return;
+  for (Slot& slot : slots_) {
+    if (slot.steps == slot.counted) continue;
+    slot.counter->add(slot.steps - slot.counted);
+    slot.counted = slot.steps;
+  }
+  busy_seconds_->set(busy_seconds_->value() + seconds(busy - flushed_busy_));
+  idle_seconds_->set(idle_seconds_->value() + seconds(idle - flushed_idle_));
+  flushed_busy_ = busy;
+  flushed_idle_ = idle;
+}
+
+void LoopCore::end(Status status) {
+  stepping_.store(false, std::memory_order_relaxed);
+  if (life() == Life::Attached) sample(options_.clock.now());
+  {
+    // Not attached: the owner decides whether the workers may still be destroyed.
+    std::unique_lock lock(mutex_);
+    if (life() != Life::Attached) {
+      Life expected = Life::Abandoned;
+      const bool clean = life_.compare_exchange_strong(expected, Life::CleaningUp);
+      lock.unlock();
+      while (!clean) std::this_thread::sleep_for(std::chrono::hours(1));
+      slots_.clear();
+      life_.store(Life::Gone, std::memory_order_release);
+      return;
+    }
+  }
+  while (!slots_.empty()) slots_.pop_back();
+  report_end(status);
+}
+
+void LoopCore::report_end(const Status& status) {
+  std::lock_guard lock(mutex_);
+  if (life() != Life::Attached) {
+    life_.store(Life::Gone, std::memory_order_release);
+    return;
+  }
+  const LoopState state = status.ok() ? LoopState::Finished : LoopState::Failed;
+  state_.store(state, std::memory_order_release);
+  state_gauge_->set(static_cast<double>(state));
+  saved_ = std::move(final_);
+  saved_status_ = final_status_;
+  if (listener_ != nullptr) listener_->ended(status);
+  listener_ = nullptr;
+  life_.store(Life::Gone, std::memory_order_release);
+}
+
+void LoopCore::set_state(LoopState state) {
+  std::lock_guard lock(mutex_);
+  state_.store(state, std::memory_order_release);
+  if (life() == Life::Attached) state_gauge_->set(static_cast<double>(state));
+}
+
+std::string LoopCore::where(std::string_view what) const {
+  if (slots_.empty()) return fmt::format("make: {}", what);
+  if (current_slot_ == nullptr) return std::string(what);
+  const std::string who = slots_.size() > 1 ? current_slot_->name + ": " : "";
+  return fmt::format("{}{} (step {})", who, what, current_slot_->steps + 1);
+}
+
+void LoopCore::call_attention() {
+  attention_.store(true, std::memory_order_release);
+  waker_->wake();
+}
+
+void LoopCore::listen(LoopListener* listener) {
+  std::lock_guard lock(mutex_);
+  listener_ = listener;
+}
+
+void LoopCore::set_paused(bool paused) {
+  std::lock_guard lock(mutex_);
+  commands_.pause = paused;
+  call_attention();
+}
+
+void LoopCore::request_save(int64_t ticket) {
+  std::lock_guard lock(mutex_);
+  commands_.tickets.push_back(ticket);
+  call_attention();
+}
+
+void LoopCore::request_drain() {
+  std::lock_guard lock(mutex_);
+  commands_.drain = true;
+  call_attention();
+}
+
+void LoopCore::request_stop() {
+  std::lock_guard lock(mutex_);
+  commands_.stop = true;
+  call_attention();
+}
+
+void LoopCore::abandon() {
+  std::lock_guard lock(mutex_);
+  if (life() != Life::Attached) return;
+  life_.store(Life::Abandoned, std::memory_order_release);
+  listener_ = nullptr;
+  call_attention();
+}
+
+void LoopCore::orphan() {
+  std::lock_guard lock(mutex_);
+  Life expected = Life::Abandoned;
+  if (life_.compare_exchange_strong(expected, Life::Orphaned)) return;
+  // It is just destroying its workers. That is short, but it is not to be trusted either.
+  for (int i = 0; i < 100 && life() == Life::CleaningUp; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+LoopProbe LoopCore::probe() const {
+  LoopProbe probe;
+  probe.state = state_.load(std::memory_order_acquire);
+  probe.stepping = stepping_.load(std::memory_order_relaxed);
+  probe.beats = beats_.load(std::memory_order_relaxed);
+  probe.steps = steps_.load(std::memory_order_relaxed);
+  probe.current = current_.load(std::memory_order_relaxed);
+  const auto busy = static_cast<double>(busy_.load(std::memory_order_relaxed));
+  const auto idle = static_cast<double>(idle_.load(std::memory_order_relaxed));
+  probe.busy = busy + idle > 0 ? busy / (busy + idle) : 0;
+  return probe;
+}
+
+Result<Snapshots> LoopCore::take_saved() {
+  std::lock_guard lock(mutex_);
+  if (!saved_status_.ok()) return saved_status_;
+  return std::exchange(saved_, {});
+}
+
+}  // namespace sluice

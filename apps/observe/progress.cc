@@ -1,0 +1,137 @@
+#include "apps/observe/progress.h"
+
+#include "dataflow/base/log.h"
+#include "dataflow/base/result.h"
+
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr TimeNs kRedrawEvery = 100 * kMillisecond;
+
+std::string short_number(double value) {
+  const double size = std::abs(value);
+  if (!std::isfinite(value)) return "?";
+  if (size < 1e3) return fmt::format("{:.0f}", value);
+  if (size < 1e6) return fmt::format("{:.4g}k", value / 1e3);
+  if (size < 1e9) return fmt::format("{:.4g}M", value / 1e6);
+  return fmt::format("{:.4g}G", value / 1e9);
+}
+
+std::string duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e7) return "?";
+  const auto s = static_cast<int64_t>(std::ceil(seconds));
+  if (s < 60) return fmt::format("{}s", s);
+  if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+}
+
+// Log hooks carry no context, so the one progress line of the process is found here. The mutex is
+// held from the hook before a log line to the one after it, or update() could draw in between.
+std::mutex current_mutex;
+Progress* current = nullptr;
+
+}  // namespace
+
+std::string format_progress(const ProgressState& state, size_t width) {
+  std::vector<std::string> parts{short_number(static_cast<double>(state.steps)) + " steps",
+                                 short_number(state.steps_per_second) + "/s"};
+  if (state.episode_return) parts.push_back(fmt::format("return {:.1f}", *state.episode_return));
+  if (state.staleness) parts.push_back(fmt::format("staleness {:.1f}", *state.staleness));
+  if (!state.version.empty()) parts.push_back(state.version);
+  if (state.eta_seconds) parts.push_back("eta " + duration(*state.eta_seconds));
+  if (!state.extra.empty()) parts.push_back(state.extra);
+  std::string line = fmt::format("{}", fmt::join(parts, "  "));
+  if (width > 0 && line.size() > width) {
+    line.resize(width);
+    // Not in the middle of a UTF-8 character.
+    while (!line.empty() && (line.back() & 0x80) != 0) line.pop_back();
+  }
+  return line;
+}
+
+Progress::Options Progress::detect(std::FILE* out) {
+  Options options;
+  options.terminal = ::isatty(::fileno(out)) != 0;
+  winsize size{};
+  if (options.terminal && ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    options.width = size.ws_col;
+  }
+  return options;
+}
+
+Progress::Progress(std::FILE* out, Options options, const Clock& clock)
+    : out_(out), options_(options), clock_(clock) {
+  {
+    const std::lock_guard lock(current_mutex);
+    SLUICE_CHECK(current == nullptr) << "there is another progress line";
+    current = this;
+  }
+  log_hooks(
+      [] {
+        current_mutex.lock();
+        if (current != nullptr) current->erase();
+      },
+      [] {
+        if (current != nullptr) current->draw();
+        current_mutex.unlock();
+      });
+}
+
+Progress::~Progress() {
+  log_hooks(nullptr, nullptr);
+  const std::lock_guard lock(current_mutex);
+  if (!line_.empty()) {
+    std::fputc('\n', out_);
+    std::fflush(out_);
+  }
+  current = nullptr;
+}
+
+void Progress::update(const ProgressState& state) {
+  const TimeNs now = clock_.now();
+  if (now < next_) return;
+  next_ = after(now, options_.terminal ? kRedrawEvery : options_.plain_every);
+  show(state);
+}
+
+void Progress::finish(const ProgressState& state) {
+  show(state);
+  const std::lock_guard lock(current_mutex);
+  if (!line_.empty()) std::fputc('\n', out_);
+  line_.clear();
+  std::fflush(out_);
+}
+
+void Progress::show(const ProgressState& state) {
+  const std::lock_guard lock(current_mutex);
+  if (options_.terminal) {
+    // One column stays free: some terminals wrap as soon as the last one is written.
+    line_ = format_progress(state, options_.width > 1 ? options_.width - 1 : 1);
+    draw();
+  } else {
+    fmt::print(out_, "{}\n", format_progress(state, 0));
+    std::fflush(out_);
+  }
+}
+
+void Progress::erase() {
+  if (line_.empty()) return;
+  std::fputs("\r\x1b[K", out_);
+  std::fflush(out_);
+}
+
+void Progress::draw() {
+  if (line_.empty()) return;
+  fmt::print(out_, "\r{}\x1b[K", line_);
+  std::fflush(out_);
+}
+
+}  // namespace sluice

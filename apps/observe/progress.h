@@ -1,0 +1,62 @@
+#pragma once
+#include "dataflow/base/clock.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace sluice {
+
+/// What the progress line shows. Parts without a value are left out.
+struct ProgressState {
+  int64_t steps = 0;
+  double steps_per_second = 0;
+  std::optional<double> episode_return;
+  std::optional<double> staleness;
+  std::optional<double> eta_seconds;
+  std::string version;
+  std::string extra;
+};
+
+/// "1.25M steps  83.1k/s  return 475.0  staleness 0.5  v12.1-0123abcd  eta 1m05s", cut to `width`
+/// columns (0: never cut). Pure.
+[[nodiscard]] std::string format_progress(const ProgressState& state, size_t width);
+
+/// Shows how a run gets on: on a terminal one line that redraws itself, up to 10 times a second,
+/// and steps aside for log lines; otherwise a plain line every few seconds. At most one lives at a
+/// time. update() and finish() by one thread; log lines may come from any.
+class Progress {
+ public:
+  struct Options {
+    bool terminal = false;
+    size_t width = 80;  ///< of the terminal
+    TimeNs plain_every = 5 * kSecond;
+  };
+
+  /// What fits this output: asks whether it is a terminal, and how wide.
+  static Options detect(std::FILE* out);
+
+  Progress(std::FILE* out, Options options, const Clock& clock);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Cheap when nothing is due.
+  void update(const ProgressState& state);
+  /// Shows the last state whatever the time, and ends the line.
+  void finish(const ProgressState& state);
+
+ private:
+  void show(const ProgressState& state);
+  void erase();
+  void draw();
+
+  std::FILE* out_;
+  Options options_;
+  const Clock& clock_;
+  TimeNs next_ = 0;
+  std::string line_;  // what stands on the terminal now
+};
+
+}  // namespace sluice

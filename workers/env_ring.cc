@@ -23,16 +23,20 @@ bool finite(const void* data, const TensorSpec& spec) {
 
 }  // namespace
 
-Result<EnvRing> EnvRing::make(const std::string& env, int64_t size, int64_t first_id, RandomKey key) {
+Result<EnvRing> EnvRing::make(const std::string& env, int64_t size, int64_t first_id, RandomKey key,
+                              int64_t attempt) {
   EnvRing ring;
   for (int64_t i = 0; i < size; ++i) {
     ASSIGN_OR_RETURN(auto made, make_env(env));
     EnvSlot slot;
     slot.env = std::move(made);
     slot.id = first_id + i;
+    slot.draws = attempt << 40;
+    slot.chunks = attempt << 40;
     ring.slots_.push_back(std::move(slot));
   }
   ring.key_ = key.split("env");
+  if (attempt > 0) ring.key_ = ring.key_.split(static_cast<uint64_t>(attempt));
   ring.spec_ = ring.slots_.front().env->spec();
   ring.fields_ = static_cast<int64_t>(ring.spec_.observation.size());
   ring.action_column_ = ring.fields_;

@@ -32,8 +32,11 @@ struct EnvSlot {
 /// way, or parked beside the slot between chunks.
 class EnvRing {
  public:
-  /// `first_id` is the id of slot 0. Slot i starts from seed key.split("env").split(id).
-  static Result<EnvRing> make(const std::string& env, int64_t size, int64_t first_id, RandomKey key);
+  /// `first_id` is the id of slot 0. Slot i starts from seed key.split("env").split(id). A ring that
+  /// replaces a lost one (`attempt` > 0) starts from other seeds and draws, so that it does not play
+  /// the same episodes again.
+  static Result<EnvRing> make(const std::string& env, int64_t size, int64_t first_id, RandomKey key,
+                              int64_t attempt = 0);
 
   [[nodiscard]] const EnvSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] int64_t size() const noexcept { return static_cast<int64_t>(slots_.size()); }

@@ -5,6 +5,7 @@
 #include "dataflow/types/control.h"
 #include "dataflow/types/weights.h"
 #include "models/nets/actor_critic.h"
+#include "models/nets/distributions.h"
 #include "workers/net_config.h"
 
 namespace sluice {

@@ -19,6 +19,8 @@ void Trainer::bind(ConfigBinder& b) {
   b.field("batch", batch, "chunks per version", Range::between(1, 1 << 20));
   b.field("horizon", horizon, "steps per chunk", Range::between(1, 1 << 20));
   b.field("prefetch", prefetch, "batches taken from the stream ahead of use", Range::between(0, 64));
+  b.field("schedule_steps", schedule_steps, "environment steps that schedules are laid out for; 0 = open",
+          Range::at_least(0));
   b.field("checkpoint_every", checkpoint_every, "versions between checkpoints; 0 = only at the end",
           Range::at_least(0));
   if (learner.bind) learner.bind(b);
@@ -53,7 +55,7 @@ PortSchemas Trainer::schemas() const {
 
 Result<std::unique_ptr<Worker>> Trainer::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));
-  LearnerSetup setup{known,          net, batch, horizon, context.run().max_steps(), static_cast<int>(context.threads()),
+  LearnerSetup setup{known,          net, batch, horizon, schedule_steps, static_cast<int>(context.threads()),
                      RandomKey(context.seed()).split("learner")};
   ASSIGN_OR_RETURN(auto made, learner.make(setup));
   ASSIGN_OR_RETURN(auto reader, context.reader<Trajectory>());
@@ -79,6 +81,8 @@ TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLear
                                              "Versions between the oldest action of a chunk and its use.",
                                              {0, 1, 2, 4, 8, 16, 32}, context.labels())) {
   began_ = clock_.now();
+  incarnation_ = run_.incarnation() + static_cast<uint32_t>(context.attempt());
+  run_.watch(&waker_);  // a request to stop must reach a trainer that waits for samples
 }
 
 Result<StepResult> TrainerWorker::step() {
@@ -122,7 +126,7 @@ bool TrainerWorker::run_is_over() const {
 
 Status TrainerWorker::announce() {
   auto weights = std::make_shared<Weights>(learner_->weights());
-  weights->tag = {run_.run(), run_.incarnation(), version_, weights->digest()};
+  weights->tag = {run_.run(), incarnation_, version_, weights->digest()};
   current_ = weights->tag;
   RETURN_IF_ERROR(weights_.publish(weights, current_));
   versions_.add();
@@ -226,6 +230,7 @@ void TrainerWorker::finish_version() {
 
 Status TrainerWorker::save(Snapshot& out) const {
   out.put_value("version", version_);
+  out.put_value("incarnation", incarnation_);
   out.put_value("env_steps", env_steps_);
   out.put_value("episodes", episodes_);
   const std::vector<double> recent(recent_returns_.begin(), recent_returns_.end());
@@ -238,6 +243,9 @@ Status TrainerWorker::save(Snapshot& out) const {
 
 Status TrainerWorker::load(const Snapshot& in) {
   RETURN_IF_ERROR(in.get_value("version", version_));
+  uint32_t before = 0;
+  RETURN_IF_ERROR(in.get_value("incarnation", before));
+  incarnation_ += before + 1;  // nobody can mistake what comes now for what the lost trainer made
   RETURN_IF_ERROR(in.get_value("env_steps", env_steps_));
   RETURN_IF_ERROR(in.get_value("episodes", episodes_));
   ASSIGN_OR_RETURN(const auto recent_bytes, in.get("recent_returns"));

@@ -28,6 +28,7 @@ struct Trainer {
   int64_t batch = 64;           ///< chunks per version
   int64_t horizon = 128;        ///< steps per chunk, as the rollouts write them
   int64_t prefetch = 0;         ///< batches taken from the stream ahead of use
+  int64_t schedule_steps = 0;   ///< environment steps that schedules are laid out for; 0 = open
   int64_t checkpoint_every = 0; ///< versions between checkpoints; 0 = only at the end
   LearnerFactory learner;
 
@@ -74,6 +75,7 @@ class TrainerWorker final : public Worker {
   int64_t version_ = 0;    ///< step of the version to be published next, or published last
   int64_t env_steps_ = 0;  ///< environment steps learned from
   int64_t episodes_ = 0;
+  uint32_t incarnation_ = 0;
   VersionTag current_;
   std::deque<std::vector<Item<Trajectory>>> ahead_;
   std::vector<Item<Trajectory>> batch_;  ///< kept alive while it is learned from

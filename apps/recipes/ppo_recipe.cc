@@ -15,7 +15,11 @@ class PpoRecipe final : public Recipe {
   [[nodiscard]] std::string_view doc() const override {
     return "PPO with a small actor-critic on one environment, strictly on-policy";
   }
-  void choose_env(const std::string& env) override { settings_ = PpoSettings::for_env(env); }
+  Status choose_env(const std::string& env) override {
+    RETURN_IF_ERROR(env_spec(env).status());
+    settings_ = PpoSettings::for_env(env);
+    return {};
+  }
   void bind(ConfigBinder& b) override { settings_.bind(b); }
   Result<Program> build() override { return ppo_program(settings_); }
 
@@ -90,6 +94,7 @@ Result<Program> ppo_program(const PpoSettings& s) {
                            .net = s.net,
                            .batch = batch,
                            .horizon = s.horizon,
+                           .schedule_steps = s.max_steps,
                            .checkpoint_every = s.checkpoint_every,
                            .learner = ppo(s.ppo)})
       .reads(samples)

@@ -27,13 +27,14 @@ class Recipe {
   /// One line for `sluice list`.
   [[nodiscard]] virtual std::string_view doc() const = 0;
   /// --env: called before bind(), so that a recipe can start from settings that suit it.
-  virtual void choose_env(const std::string& env) = 0;
+  /// InvalidArgument when the recipe has no environment to choose.
+  virtual Status choose_env(const std::string& env) = 0;
   virtual void bind(ConfigBinder& b) = 0;
   virtual Result<Program> build() = 0;
 };
 
 /// A recipe around a graph that is built already: its workers' and channels' fields are its settings.
-std::unique_ptr<Recipe> recipe_of(Graph graph, Placement placement);
+std::unique_ptr<Recipe> recipe_of(Program program);
 
 using RecipeFactory = std::function<std::unique_ptr<Recipe>()>;
 /// All recipes the command knows, in order of name. User programs may add theirs before run().

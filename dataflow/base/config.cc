@@ -100,6 +100,7 @@ const ConfigBinder::Field* ConfigBinder::find(std::string_view key) const {
 }
 
 Status ConfigBinder::unknown(std::string_view key) const {
+  if (skip_unknown_) return {};
   return invalid_argument("unknown key '{}'{}", key, did_you_mean(key, keys()));
 }
 
@@ -117,6 +118,12 @@ Status ConfigBinder::set(std::string_view assignment, std::string_view origin) {
 }
 
 Status ConfigBinder::assign(const Field& field, std::string_view text) {
+  RETURN_IF_ERROR(parse(field, text));
+  if (std::find(given_.begin(), given_.end(), field.key) == given_.end()) given_.push_back(field.key);
+  return {};
+}
+
+Status ConfigBinder::parse(const Field& field, std::string_view text) {
   const std::string& key = field.key;
   return std::visit(Cases{[&](bool* value) -> Status {
                             const auto parsed = parse_bool(text);

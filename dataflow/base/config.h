@@ -72,11 +72,19 @@ class ConfigBinder {
   /// Range check of the values that were set in C++; all problems, one a line.
   [[nodiscard]] Status check() const;
 
+  /// From now on keys that are not known are passed over instead of refused: for a first pass over
+  /// sources that also hold the keys of something not built yet.
+  void skip_unknown() { skip_unknown_ = true; }
+
   [[nodiscard]] bool knows(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> keys() const;
   /// All values as a TOML document that load_toml reads back to the same values, doubles bit for
   /// bit. Keys stand in sections, under their documentation.
   [[nodiscard]] std::string to_toml() const;
+  /// The same for some keys only.
+  [[nodiscard]] std::string to_toml(const std::function<bool(const std::string& key)>& wanted) const;
+  /// Keys that set() or load_toml() gave a value.
+  [[nodiscard]] const std::vector<std::string>& given() const noexcept { return given_; }
   /// One line per key: name, current value, limits, documentation.
   [[nodiscard]] std::string help() const;
 
@@ -96,7 +104,8 @@ class ConfigBinder {
   void add(Field field);
   [[nodiscard]] const Field* find(std::string_view key) const;
   [[nodiscard]] Status unknown(std::string_view key) const;
-  static Status assign(const Field& field, std::string_view text);
+  Status assign(const Field& field, std::string_view text);
+  static Status parse(const Field& field, std::string_view text);
   static Status check_value(const Field& field);
   static std::string value_text(const Field& field);
   /// "a whole number in [1, inf)": what may stand there.
@@ -104,6 +113,8 @@ class ConfigBinder {
 
   std::string prefix_;
   std::vector<Field> fields_;
+  std::vector<std::string> given_;
+  bool skip_unknown_ = false;
 };
 
 template <class E>

@@ -110,6 +110,10 @@ Status ConfigBinder::load_toml(const std::string& path) {
 }
 
 std::string ConfigBinder::to_toml() const {
+  return to_toml([](const std::string&) { return true; });
+}
+
+std::string ConfigBinder::to_toml(const std::function<bool(const std::string& key)>& wanted) const {
   const auto section_of = [](const std::string& key) {
     const size_t dot = key.rfind('.');
     return dot == std::string::npos ? std::string() : key.substr(0, dot);
@@ -117,6 +121,7 @@ std::string ConfigBinder::to_toml() const {
   // Keys without a section must come first: TOML has no way back out of one.
   std::vector<std::string> sections{""};
   for (const Field& field : fields_) {
+    if (!wanted(field.key)) continue;
     const std::string section = section_of(field.key);
     if (std::find(sections.begin(), sections.end(), section) == sections.end()) {
       sections.push_back(section);
@@ -126,7 +131,7 @@ std::string ConfigBinder::to_toml() const {
   for (const std::string& section : sections) {
     if (!section.empty()) out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", section);
     for (const Field& field : fields_) {
-      if (section_of(field.key) != section) continue;
+      if (section_of(field.key) != section || !wanted(field.key)) continue;
       std::istringstream doc(field.doc);
       for (std::string line; std::getline(doc, line);) out += "# " + line + "\n";
       const std::string name = section.empty() ? field.key : field.key.substr(section.size() + 1);

@@ -32,7 +32,7 @@ class LocalLauncher::Opener final : public ChannelOpener {
     ASSIGN_OR_RETURN(const ChannelDecl* decl, find(channel));
     ServicePolicy policy = decl->service;
     // On one thread no further request can arrive while the server waits for it.
-    if (on_one_loop(*decl)) policy.batch_within = 0;
+    if (on_one_loop(*decl)) policy.batch_within_us = 0;
     return Route<ServiceSpec>{&transport_,
                               {instance(channel, who), decl->payload, policy, senders(channel)}};
   }

@@ -1,0 +1,76 @@
+#include "apps/run/run.h"
+
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "apps/run/session.h"
+#include "dataflow/base/log.h"
+
+namespace sluice {
+namespace {
+
+int fail(const Status& status, int code) {
+  std::fprintf(stderr, "error: %s\n", status.message().c_str());
+  return code;
+}
+
+Result<RunDir> open_dir(const RunOptions& options, const std::string& recipe) {
+  if (!options.resume.empty()) return RunDir::open(options.resume);
+  const std::string path =
+      options.out.empty() ? RunDir::default_path("runs", recipe, time(nullptr)) : options.out;
+  return RunDir::create(path);
+}
+
+int run_checked(Recipe& recipe, const RunOptions& options) {
+  if (options.help_settings) {
+    const auto text = settings_help(recipe, options);
+    if (!text.ok()) return fail(text.status(), 2);
+    std::fputs(text->c_str(), stdout);
+    return 0;
+  }
+  if (!options.resume.empty() && (!options.out.empty() || !options.env.empty())) {
+    return fail(invalid_argument("--resume goes on with a run as it is: leave out --out and --env"), 2);
+  }
+  const std::string base = options.resume.empty() ? "" : options.resume + "/config.toml";
+  auto resolved = resolve(recipe, options, base);
+  if (!resolved.ok()) return fail(resolved.status(), 2);
+  if (const Status status = resolved->program.graph.check(resolved->program.placement); !status.ok()) {
+    return fail(status, 2);
+  }
+  if (options.dry_run) {
+    std::fputs(resolved->program.graph.describe(resolved->program.placement).c_str(), stdout);
+    return 0;
+  }
+  auto dir = open_dir(options, std::string(recipe.name()));
+  if (!dir.ok()) return fail(dir.status(), 2);
+  Session session(*std::move(resolved), options, *std::move(dir));
+  return session.run();
+}
+
+}  // namespace
+
+int run_recipe(Recipe& recipe, const RunOptions& options) {
+  // The setting leaks between threads of this version of LibTorch unless it is read first, once, in
+  // the main thread.
+  (void)at::get_num_threads();
+  at::set_num_threads(1);
+  try {
+    return run_checked(recipe, options);
+  } catch (const std::exception& e) {
+    return fail(error(Code::Internal, "{}", e.what()), 1);
+  }
+}
+
+int run(Graph graph, Placement placement, int argc, char** argv) {
+  CLI::App app(graph.name());
+  RunOptions options;
+  add_run_flags(app, options);
+  CLI11_PARSE(app, argc, argv);
+  const auto recipe = recipe_of({std::move(graph), std::move(placement), -1});
+  return run_recipe(*recipe, options);
+}
+
+}  // namespace sluice

@@ -1,0 +1,235 @@
+#include "apps/run/session.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "dataflow/base/files.h"
+#include "dataflow/base/log.h"
+
+namespace sluice {
+namespace {
+
+constexpr TimeNs kTick = 100 * kMillisecond;
+constexpr TimeNs kRowEvery = kSecond / 2;
+constexpr TimeNs kCheckpointWithin = 30 * kSecond;
+
+double wall_time() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+RunControl::Info info_of(const ResolvedRun& run, const RunDir& dir) {
+  // The run's identity: its directory's name and seed, the same after a resume.
+  const uint64_t id = RandomKey(run.seed).split(dir.path()).value();
+  return {.run = id, .incarnation = 0, .directory = dir.path(), .max_steps = run.program.max_steps};
+}
+
+}  // namespace
+
+Session::Session(ResolvedRun run, const RunOptions& options, RunDir dir)
+    : run_(std::move(run)),
+      options_(options),
+      dir_(std::move(dir)),
+      clock_(RealClock::instance()),
+      control_(info_of(run_, dir_)),
+      checkpoints_(dir_.checkpoints_path(), run_.program.graph.name()),
+      saved_(metrics_.counter("sluice_run_checkpoints_total", "Checkpoints written.")),
+      save_failures_(metrics_.counter("sluice_run_checkpoint_failures_total", "Checkpoints that failed.")) {
+  control_.watch(&waker_);
+}
+
+Session::~Session() { open_log_file(""); }
+
+int Session::run() {
+  const bool resume = !options_.resume.empty();
+  Status status = open(resume);
+  if (status.ok()) status = launch();
+  if (!status.ok()) return close(status, false);
+  return watch();
+}
+
+Status Session::open(bool resume) {
+  if (resume) {
+    auto checkpoint = checkpoints_.load_latest();
+    if (checkpoint.ok()) {
+      log(LogLevel::Info, "resuming from {}", checkpoint->path);
+      restored_ = std::move(checkpoint->workers);
+    } else if (checkpoint.status().code() == Code::NotFound) {
+      log(LogLevel::Warning, "{} has no checkpoint: starting from the beginning", dir_.path());
+    } else {
+      return checkpoint.status();
+    }
+  }
+  if (!open_log_file(dir_.log_path())) {
+    return error(Code::ResourceExhausted, "cannot write {}", dir_.log_path());
+  }
+  log(LogLevel::Info, "run {} of recipe {} with seed {}", dir_.path(), run_.recipe, run_.seed);
+  RETURN_IF_ERROR(write_file_atomic(dir_.config_path(), run_.config));
+  RETURN_IF_ERROR(write_file_atomic(dir_.graph_path(), run_.program.graph.dot()));
+  ASSIGN_OR_RETURN(auto jsonl, MetricsJsonl::open(dir_.metrics_path()));
+  jsonl_.emplace(std::move(jsonl));
+  ASSIGN_OR_RETURN(auto events, TensorboardWriter::open(dir_.events_path(), wall_time(), host_name()));
+  events_.emplace(std::move(events));
+  if (options_.metrics_port >= 0) {
+    ASSIGN_OR_RETURN(exporter_, PrometheusExporter::start(metrics_, options_.metrics_port));
+    std::fprintf(stderr, "metrics: http://127.0.0.1:%d/metrics\n", exporter_->port());
+  }
+  return {};
+}
+
+Status Session::launch() {
+  LaunchOptions launch{.clock = clock_, .metrics = metrics_, .run = control_, .seed = run_.seed};
+  launch.step_deadline = static_cast<TimeNs>(options_.step_deadline * 1e9);
+  launch.restored = std::move(restored_);
+  launch.last_checkpoint = [this]() -> Result<std::map<std::string, Snapshot>> {
+    ASSIGN_OR_RETURN(auto checkpoint, checkpoints_.load_latest());
+    return std::move(checkpoint.workers);
+  };
+  launcher_ = std::make_unique<LocalLauncher>(run_.program.graph, run_.program.placement, std::move(launch));
+  launcher_->control().set_waker(&waker_);
+  if (!options_.quiet) {
+    progress_ = std::make_unique<Progress>(stderr, Progress::detect(stderr), clock_);
+  }
+  began_ = clock_.now();
+  return launcher_->start();
+}
+
+void Session::ask_to_stop(std::string_view reason) {
+  control_.request_stop(reason);
+  stop_by_ = std::min(stop_by_, after(clock_.now(), static_cast<TimeNs>(options_.grace * 1e9)));
+}
+
+int Session::watch() {
+  const SignalWatch signals(waker_);
+  const TimeNs time_limit =
+      options_.max_time > 0 ? after(began_, static_cast<TimeNs>(options_.max_time * 1e9)) : kForever;
+  for (;;) {
+    const auto seen = waker_.epoch();
+    const TimeNs now = clock_.now();
+    if (signals.count() >= 2) {
+      launcher_->control().stop_now();
+      return close({}, true);
+    }
+    if (signals.count() == 1 && !control_.stop_requested()) {
+      std::fprintf(stderr, "\nstopping in order; press Ctrl-C again to stop at once\n");
+      ask_to_stop("interrupted");
+    }
+    if (now >= time_limit && !control_.stop_requested()) ask_to_stop("the time limit was reached");
+    if (control_.stop_requested() && stop_by_ == kForever) ask_to_stop("");
+    if (control_.checkpoint_pending()) write_checkpoint();
+    if (const auto outcome = launcher_->control().outcome()) return close(*outcome, false);
+    if (control_.finished()) return close({}, false);
+    if (now >= stop_by_) {
+      log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is", options_.grace);
+      control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)), nullptr);
+      write_checkpoint();
+      return close({}, false);
+    }
+    write_metrics(false);
+    show_progress(false);
+    waker_.wait(seen, after(now, kTick));
+  }
+}
+
+void Session::write_checkpoint() {
+  const int64_t step = control_.checkpoint_step();
+  Status status;
+  auto saved = launcher_->control().checkpoint(kCheckpointWithin);
+  if (saved.ok()) {
+    status = checkpoints_.save(step, *saved, {{"version", fmt::format("{}", step)}, {"recipe", run_.recipe}});
+  } else {
+    status = saved.status();
+  }
+  if (status.ok()) {
+    saved_.add();
+  } else {
+    save_failures_.add();
+    log(LogLevel::Warning, "checkpoint of version {} failed, the run goes on: {}", step, status.message());
+  }
+  control_.checkpoint_done();
+}
+
+void Session::write_metrics(bool last) {
+  const TimeNs now = clock_.now();
+  if (!last && now < next_row_) return;
+  const double steps = control_.value("env_steps").value_or(0);
+  if (steps == last_row_steps_ && !last) return;
+  next_row_ = after(now, kRowEvery);
+  last_row_steps_ = steps;
+  std::vector<std::pair<std::string, double>> row;
+  for (const auto& [name, value] : control_.snapshot()) row.emplace_back(name, value);
+  const auto note = [](const Status& status) {
+    if (!status.ok()) log(LogLevel::Warning, "metrics: {}", status.message());
+  };
+  if (jsonl_) note(jsonl_->append(wall_time(), static_cast<int64_t>(steps), row));
+  if (events_) note(events_->append(wall_time(), static_cast<int64_t>(steps), row));
+}
+
+void Session::show_progress(bool last) {
+  if (!progress_) return;
+  ProgressState state;
+  const double steps = control_.value("env_steps").value_or(0);
+  state.steps = static_cast<int64_t>(steps);
+  state.steps_per_second = control_.value("env_steps_per_second").value_or(0);
+  state.episode_return = control_.value("episode_return");
+  if (const auto version = control_.value("version")) state.version = fmt::format("v{:.0f}", *version);
+  if (const auto score = control_.value("eval_return")) state.extra = fmt::format("eval {:.1f}", *score);
+  const auto limit = static_cast<double>(run_.program.max_steps);
+  if (limit > steps && state.steps_per_second > 0) state.eta_seconds = (limit - steps) / state.steps_per_second;
+  if (last) {
+    progress_->finish(state);
+  } else {
+    progress_->update(state);
+  }
+}
+
+double Session::seconds() const { return static_cast<double>(clock_.now() - began_) * 1e-9; }
+
+std::string Session::summary() const {
+  const double steps = control_.value("env_steps").value_or(0);
+  std::string text = fmt::format("{:.0f} steps in {:.2f} s", steps, seconds());
+  if (const auto value = control_.value("episode_return")) text += fmt::format(", return {:.1f}", *value);
+  if (const auto value = control_.value("eval_return")) text += fmt::format(", evaluation {:.1f}", *value);
+  if (control_.stop_requested()) text += "; stopped: " + control_.stop_reason();
+  return text;
+}
+
+int Session::close(const Status& outcome, bool cut_off) {
+  Status status = outcome;
+  bool stuck = false;
+  if (launcher_) {
+    const auto grace = cut_off ? kSecond : static_cast<TimeNs>(options_.grace * 1e9);
+    const Status down = launcher_->control().shutdown(grace);
+    if (!down.ok()) log(LogLevel::Warning, "shutdown: {}", down.message());
+    stuck = launcher_->control().abandoned() > 0;
+    show_progress(true);
+    write_metrics(true);
+  }
+  progress_.reset();
+  const std::string line = summary();
+  if (!status.ok()) {
+    log(LogLevel::Error, "run failed: {}", status.message());
+  } else {
+    log(LogLevel::Info, "{}", line);
+    std::fprintf(stderr, "%s\nrun directory: %s\n", line.c_str(), dir_.path().c_str());
+  }
+  const int code = cut_off ? 130 : status.ok() ? 0 : 1;
+  if (stuck) {  // a thread that never came back may still use what we would tear down
+    open_log_file("");
+    std::fflush(nullptr);
+    std::_Exit(code);
+  }
+  launcher_.reset();
+  return code;
+}
+
+}  // namespace sluice

@@ -1,30 +1,41 @@
 #include "workers/actor_critic_learner.h"
 
+#include "algorithms/ops/gae.h"
+#include "trainer/autograd_learner.h"
+#include "trainer/fused_learner.h"
+#include "workers/policy_model.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "algorithms/ops/gae.h"
-#include "trainer/autograd_learner.h"
-#include "trainer/fused_learner.h"
-#include "workers/policy_model.h"
-
 namespace sluice {
 namespace {
 
-enum Column : int64_t { kObs, kAction, kLogProb, kValue, kReward, kTerminated, kTruncated, kBootstrap };
+enum Column : int64_t {
+  kObs,
+  kAction,
+  kLogProb,
+  kValue,
+  kReward,
+  kTerminated,
+  kTruncated,
+  kBootstrap
+};
 
 /// An AutogradLearner and the algorithm it borrows.
 class OwningAutogradLearner final : public Learner {
  public:
-  OwningAutogradLearner(ActorCritic& net, std::unique_ptr<Algorithm> algorithm, const PpoConfig& config,
-                        RandomKey key)
+  OwningAutogradLearner(ActorCritic& net, std::unique_ptr<Algorithm> algorithm,
+                        const PpoConfig& config, RandomKey key)
       : algorithm_(std::move(algorithm)),
         learner_(net, *algorithm_, update_config(config), key, config.target_kl) {}
 
-  Status begin(const LearnBatch& batch, double rate) override { return learner_.begin(batch, rate); }
+  Status begin(const LearnBatch& batch, double rate) override {
+    return learner_.begin(batch, rate);
+  }
   bool step() override { return learner_.step(); }
   [[nodiscard]] Stats stats() const override { return learner_.stats(); }
   [[nodiscard]] std::string save() const override { return learner_.save(); }
@@ -35,21 +46,26 @@ class OwningAutogradLearner final : public Learner {
   AutogradLearner learner_;
 };
 
-void check_sizes(const LearnerSetup& setup, const PpoConfig& config, std::vector<std::string>& problems) {
+void check_sizes(const LearnerSetup& setup, const PpoConfig& config,
+                 std::vector<std::string>& problems) {
   const int64_t rows = setup.batch * setup.horizon;
   if (config.minibatches > 0 && rows % config.minibatches != 0) {
     problems.push_back(fmt::format(
-        "a batch of {} chunks x {} steps = {} rows does not divide into {} minibatches ({} rows are left over)",
+        "a batch of {} chunks x {} steps = {} rows does not divide into {} minibatches ({} rows "
+        "are left over)",
         setup.batch, setup.horizon, rows, config.minibatches, rows % config.minibatches));
   }
 }
 
-LearnerFactory factory(std::string name, const PpoConfig& config,
-                       std::function<std::unique_ptr<Learner>(ActorCritic&, const PpoConfig&, const LearnerSetup&)> make) {
+LearnerFactory factory(
+    std::string name, const PpoConfig& config,
+    std::function<std::unique_ptr<Learner>(ActorCritic&, const PpoConfig&, const LearnerSetup&)>
+        make) {
   auto shared = std::make_shared<PpoConfig>(config);
   LearnerFactory out;
   out.name = name;
-  out.make = [shared, make](const LearnerSetup& setup) -> Result<std::unique_ptr<TrajectoryLearner>> {
+  out.make = [shared,
+              make](const LearnerSetup& setup) -> Result<std::unique_ptr<TrajectoryLearner>> {
     ASSIGN_OR_RETURN(const ActorCriticSpec spec, actor_critic_spec(setup.env, setup.net));
     return std::unique_ptr<TrajectoryLearner>(std::make_unique<ActorCriticLearner>(
         spec, setup, *shared,
@@ -65,15 +81,18 @@ LearnerFactory factory(std::string name, const PpoConfig& config,
 }  // namespace
 
 LearnerFactory ppo(const PpoConfig& config) {
-  return factory("ppo", config, [](ActorCritic& net, const PpoConfig& c, const LearnerSetup& setup) {
-    return std::make_unique<FusedPpoLearner>(net, c, setup.key.split("order"), setup.threads);
-  });
+  return factory(
+      "ppo", config, [](ActorCritic& net, const PpoConfig& c, const LearnerSetup& setup) {
+        return std::make_unique<FusedPpoLearner>(net, c, setup.key.split("order"), setup.threads);
+      });
 }
 
-LearnerFactory with_algorithm(std::function<std::unique_ptr<Algorithm>()> make, const PpoConfig& config) {
-  return factory("update", config, [make](ActorCritic& net, const PpoConfig& c, const LearnerSetup& setup) {
-    return std::make_unique<OwningAutogradLearner>(net, make(), c, setup.key.split("order"));
-  });
+LearnerFactory with_algorithm(std::function<std::unique_ptr<Algorithm>()> make,
+                              const PpoConfig& config) {
+  return factory(
+      "update", config, [make](ActorCritic& net, const PpoConfig& c, const LearnerSetup& setup) {
+        return std::make_unique<OwningAutogradLearner>(net, make(), c, setup.key.split("order"));
+      });
 }
 
 ActorCriticLearner::ActorCriticLearner(const ActorCriticSpec& spec, const LearnerSetup& setup,
@@ -81,9 +100,9 @@ ActorCriticLearner::ActorCriticLearner(const ActorCriticSpec& spec, const Learne
     : config_(config),
       normalise_observations_(setup.net.normalise_observations),
       width_(spec.observation),
-      iterations_(setup.max_steps > 0
-                      ? (setup.max_steps + setup.batch * setup.horizon - 1) / (setup.batch * setup.horizon)
-                      : 0),
+      iterations_(setup.max_steps > 0 ? (setup.max_steps + setup.batch * setup.horizon - 1) /
+                                            (setup.batch * setup.horizon)
+                                      : 0),
       net_(spec, setup.key.split("init")),
       update_(make_update(net_, setup)),
       observations_(spec.observation) {
@@ -149,12 +168,16 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
   }
   if (choice_.empty()) {
     const int64_t size = net_.spec().head.size;
-    std::memcpy(action_.data() + row * size, steps.data<float>(kAction), static_cast<size_t>(n * size) * sizeof(float));
+    std::memcpy(action_.data() + row * size, steps.data<float>(kAction),
+                static_cast<size_t>(n * size) * sizeof(float));
   } else {
-    std::memcpy(choice_.data() + row, steps.data<int64_t>(kAction), static_cast<size_t>(n) * sizeof(int64_t));
+    std::memcpy(choice_.data() + row, steps.data<int64_t>(kAction),
+                static_cast<size_t>(n) * sizeof(int64_t));
   }
-  std::memcpy(log_prob_.data() + at, steps.data<float>(kLogProb), static_cast<size_t>(n) * sizeof(float));
-  std::memcpy(value_.data() + at, steps.data<float>(kValue), static_cast<size_t>(n) * sizeof(float));
+  std::memcpy(log_prob_.data() + at, steps.data<float>(kLogProb),
+              static_cast<size_t>(n) * sizeof(float));
+  std::memcpy(value_.data() + at, steps.data<float>(kValue),
+              static_cast<size_t>(n) * sizeof(float));
 
   const float* reward = steps.data<float>(kReward);
   if (config_.normalise_reward) {
@@ -165,7 +188,8 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
       running = config_.gamma * running + static_cast<double>(reward[t]);
       const auto sample = static_cast<float>(running);
       return_spread_.update(&sample, 1);
-      if (steps.data<uint8_t>(kTerminated)[t] != 0 || steps.data<uint8_t>(kTruncated)[t] != 0) running = 0;
+      if (steps.data<uint8_t>(kTerminated)[t] != 0 || steps.data<uint8_t>(kTruncated)[t] != 0)
+        running = 0;
     }
     const auto scale = static_cast<float>(1 / std::sqrt(return_spread_.variance() + 1e-8));
     for (int64_t t = 0; t < n; ++t) {
@@ -173,8 +197,8 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
     }
     reward = reward_.data();
   }
-  gae({reward, steps.data<float>(kValue), steps.data<uint8_t>(kTerminated), steps.data<uint8_t>(kTruncated),
-       steps.data<float>(kBootstrap)},
+  gae({reward, steps.data<float>(kValue), steps.data<uint8_t>(kTerminated),
+       steps.data<uint8_t>(kTruncated), steps.data<float>(kBootstrap)},
       n, config_.gamma, config_.gae_lambda, advantage_.data() + at, returns_.data() + at);
 }
 
@@ -189,8 +213,9 @@ Result<bool> ActorCriticLearner::step() {
 Status ActorCriticLearner::check_finite() const {
   for (const auto& [name, value] : update_->stats()) {
     if (!std::isfinite(value)) {
-      return error(Code::DataLoss, "update {} ended with {} = {}; the learning rate may be too high", updates_, name,
-                   value);
+      return error(Code::DataLoss,
+                   "update {} ended with {} = {}; the learning rate may be too high", updates_,
+                   name, value);
     }
   }
   for (int64_t i = 0; i < net_.parameters().size(); ++i) {

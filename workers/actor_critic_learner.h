@@ -1,36 +1,37 @@
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "algorithms/ppo.h"
 #include "models/nets/actor_critic.h"
 #include "models/nets/running_stats.h"
 #include "trainer/learner.h"
 #include "workers/trajectory_learner.h"
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace sluice {
 
 /// Trains by PPO on the fused kernels.
 LearnerFactory ppo(const PpoConfig& config);
 
-/// Trains with a loss of your own through autograd, on the same advantages, minibatches, clipping and
-/// Adam as ppo(); `config` gives those settings, and the loss sees what Algorithm says.
+/// Trains with a loss of your own through autograd, on the same advantages, minibatches, clipping
+/// and Adam as ppo(); `config` gives those settings, and the loss sees what Algorithm says.
 ///
 ///   .learner = with_algorithm([] { return std::make_unique<MyLoss>(); }, config)
-LearnerFactory with_algorithm(std::function<std::unique_ptr<Algorithm>()> make, const PpoConfig& config);
+LearnerFactory with_algorithm(std::function<std::unique_ptr<Algorithm>()> make,
+                              const PpoConfig& config);
 
 /// Turns trajectories into the flat columns an actor-critic update takes (generalised advantages,
 /// bootstrap at truncation, running normalisation of observations and rewards) and hands them to a
-/// Learner. Observations are normalised with the statistics that acted; what was seen counts from the
-/// next version on.
+/// Learner. Observations are normalised with the statistics that acted; what was seen counts from
+/// the next version on.
 class ActorCriticLearner final : public TrajectoryLearner {
  public:
   using MakeUpdate = std::function<std::unique_ptr<Learner>(ActorCritic&, const LearnerSetup&)>;
 
-  ActorCriticLearner(const ActorCriticSpec& spec, const LearnerSetup& setup, const PpoConfig& config,
-                     const MakeUpdate& make_update);
+  ActorCriticLearner(const ActorCriticSpec& spec, const LearnerSetup& setup,
+                     const PpoConfig& config, const MakeUpdate& make_update);
 
   Status begin(std::span<const std::shared_ptr<const Trajectory>> chunks) override;
   Result<bool> step() override;

@@ -1,14 +1,15 @@
 #pragma once
-#include <vector>
-
 #include "envs/env.h"
+
+#include <vector>
 
 namespace sluice {
 
-/// What an environment is given for an action a policy chose: box actions clipped to the box, anything
-/// else as it is. The stored action stays as drawn, so that its log probability fits. `scratch` holds
-/// the clipped copy until the next call.
-inline const void* clip_action(const ActionSpec& spec, const void* action, std::vector<float>& scratch) {
+/// What an environment is given for an action a policy chose: box actions clipped to the box,
+/// anything else as it is. The stored action stays as drawn, so that its log probability fits.
+/// `scratch` holds the clipped copy until the next call.
+inline const void* clip_action(const ActionSpec& spec, const void* action,
+                               std::vector<float>& scratch) {
   if (spec.kind == ActionSpec::Kind::Discrete) return action;
   const auto n = static_cast<size_t>(spec.tensor().elements());
   scratch.resize(n);

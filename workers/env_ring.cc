@@ -1,10 +1,10 @@
 #include "workers/env_ring.h"
 
-#include <cmath>
-#include <cstring>
-
 #include "envs/registry.h"
 #include "workers/clip_action.h"
+
+#include <cmath>
+#include <cstring>
 
 namespace sluice {
 namespace {
@@ -94,20 +94,25 @@ Result<Transition> EnvRing::step(EnvSlot& slot, const void* action) {
   const int64_t t = slot.t++;
   ++slot.life;
   Transition transition;
-  const Status stepped = slot.env->step(clip_action(spec_.action, action, clipped_), place(slot), transition);
+  const Status stepped =
+      slot.env->step(clip_action(spec_.action, action, clipped_), place(slot), transition);
   if (!stepped.ok()) {
-    return stepped.with_context(fmt::format("environment '{}', slot {}, step {}", spec_.name, slot.id, slot.life));
+    return stepped.with_context(
+        fmt::format("environment '{}', slot {}, step {}", spec_.name, slot.id, slot.life));
   }
   RETURN_IF_ERROR(check_finite(slot, transition));
   const int64_t action_bytes = steps.row_bytes(action_column_);
-  std::memcpy(steps.data<char>(action_column_) + t * action_bytes, action, static_cast<size_t>(action_bytes));
+  std::memcpy(steps.data<char>(action_column_) + t * action_bytes, action,
+              static_cast<size_t>(action_bytes));
   steps.data<float>(fields_ + kReward)[t] = transition.reward;
   steps.data<uint8_t>(fields_ + kTerminated)[t] = transition.terminated ? 1 : 0;
-  steps.data<uint8_t>(fields_ + kTruncated)[t] = transition.truncated && !transition.terminated ? 1 : 0;
+  steps.data<uint8_t>(fields_ + kTruncated)[t] =
+      transition.truncated && !transition.terminated ? 1 : 0;
   slot.episode_return += transition.reward;
   ++slot.episode_length;
   if (transition.terminated || transition.truncated) {
-    slot.chunk->episodes.push_back({slot.episode_return, slot.episode_length, !transition.terminated});
+    slot.chunk->episodes.push_back(
+        {slot.episode_return, slot.episode_length, !transition.terminated});
     slot.needs_reset = true;
   }
   return transition;
@@ -117,13 +122,13 @@ Status EnvRing::check_finite(const EnvSlot& slot, const Transition& transition) 
   for (int64_t f = 0; f < fields_; ++f) {
     const TensorSpec& field = spec_.observation.fields()[static_cast<size_t>(f)];
     if (!finite(out_[static_cast<size_t>(f)], field)) {
-      return error(Code::DataLoss, "environment '{}' gave a NaN or Inf in '{}' (slot {}, step {})", spec_.name,
-                   field.name, slot.id, slot.life);
+      return error(Code::DataLoss, "environment '{}' gave a NaN or Inf in '{}' (slot {}, step {})",
+                   spec_.name, field.name, slot.id, slot.life);
     }
   }
   if (!std::isfinite(transition.reward)) {
-    return error(Code::DataLoss, "environment '{}' gave the reward {} (slot {}, step {})", spec_.name,
-                 transition.reward, slot.id, slot.life);
+    return error(Code::DataLoss, "environment '{}' gave the reward {} (slot {}, step {})",
+                 spec_.name, transition.reward, slot.id, slot.life);
   }
   return {};
 }
@@ -131,11 +136,13 @@ Status EnvRing::check_finite(const EnvSlot& slot, const Transition& transition) 
 Status EnvRing::reset(EnvSlot& slot) {
   // Only the first episode is seeded: later ones go on with the environment's own generator.
   const bool first = slot.life == 0 && slot.episode_length == 0;
-  const auto seed = first ? std::optional<uint64_t>(key_.split(static_cast<uint64_t>(slot.id)).word(0))
-                          : std::nullopt;
+  const auto seed =
+      first ? std::optional<uint64_t>(key_.split(static_cast<uint64_t>(slot.id)).word(0))
+            : std::nullopt;
   const Status status = slot.env->reset(seed, place(slot));
   if (!status.ok()) {
-    return status.with_context(fmt::format("environment '{}', slot {}, reset after step {}", spec_.name, slot.id, slot.life));
+    return status.with_context(fmt::format("environment '{}', slot {}, reset after step {}",
+                                           spec_.name, slot.id, slot.life));
   }
   RETURN_IF_ERROR(check_finite(slot, {}));
   slot.needs_reset = false;
@@ -158,7 +165,8 @@ Status EnvRing::save(Snapshot& out) const {
     one.put_value("needs_reset", slot.needs_reset);
     for (int64_t f = 0; f < fields_; ++f) {
       const auto bytes = slot.parked[static_cast<size_t>(f)].size();
-      one.put(fmt::format("obs{}", f), std::string(static_cast<const char*>(observation(slot, f)), bytes));
+      one.put(fmt::format("obs{}", f),
+              std::string(static_cast<const char*>(observation(slot, f)), bytes));
     }
     out.put(fmt::format("slot{}", i), one.encode());
   }
@@ -181,7 +189,8 @@ Status EnvRing::load(const Snapshot& in) {
     RETURN_IF_ERROR(one.get_value("needs_reset", slot.needs_reset));
     for (int64_t f = 0; f < fields_; ++f) {
       auto& parked = slot.parked[static_cast<size_t>(f)];
-      RETURN_IF_ERROR(one.get_array(fmt::format("obs{}", f), std::span(parked.data(), parked.size())));
+      RETURN_IF_ERROR(
+          one.get_array(fmt::format("obs{}", f), std::span(parked.data(), parked.size())));
     }
   }
   return {};

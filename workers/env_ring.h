@@ -1,23 +1,23 @@
 #pragma once
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "dataflow/base/random.h"
 #include "dataflow/base/snapshot.h"
 #include "dataflow/types/trajectory.h"
 #include "envs/env.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace sluice {
 
 /// One environment of a ring and what the rollout worker knows about its current episode.
 struct EnvSlot {
   std::unique_ptr<Env> env;
-  int64_t id = 0;       ///< unique in the run
-  int64_t draws = 0;    ///< random draws asked of the policy so far
-  int64_t chunks = 0;   ///< chunks handed out so far
-  int64_t life = 0;     ///< steps since the run began, for messages
+  int64_t id = 0;      ///< unique in the run
+  int64_t draws = 0;   ///< random draws asked of the policy so far
+  int64_t chunks = 0;  ///< chunks handed out so far
+  int64_t life = 0;    ///< steps since the run began, for messages
   double episode_return = 0;
   int64_t episode_length = 0;
   bool needs_reset = true;
@@ -27,14 +27,14 @@ struct EnvSlot {
   int64_t t = 0;                      ///< next row of the chunk
 };
 
-/// The environments of one rollout replica. Only stepping, resetting and book-keeping: who acts, and
-/// when, is the worker's business. Observations are written straight into the rows of the chunk under
-/// way, or parked beside the slot between chunks.
+/// The environments of one rollout replica. Only stepping, resetting and book-keeping: who acts,
+/// and when, is the worker's business. Observations are written straight into the rows of the chunk
+/// under way, or parked beside the slot between chunks.
 class EnvRing {
  public:
-  /// `first_id` is the id of slot 0. Slot i starts from seed key.split("env").split(id). A ring that
-  /// replaces a lost one (`attempt` > 0) starts from other seeds and draws, so that it does not play
-  /// the same episodes again.
+  /// `first_id` is the id of slot 0. Slot i starts from seed key.split("env").split(id). A ring
+  /// that replaces a lost one (`attempt` > 0) starts from other seeds and draws, so that it does
+  /// not play the same episodes again.
   static Result<EnvRing> make(const std::string& env, int64_t size, int64_t first_id, RandomKey key,
                               int64_t attempt = 0);
 
@@ -42,15 +42,15 @@ class EnvRing {
   [[nodiscard]] int64_t size() const noexcept { return static_cast<int64_t>(slots_.size()); }
   EnvSlot& slot(int64_t i) { return slots_[static_cast<size_t>(i)]; }
 
-  /// Gives the slot an empty chunk and moves the parked observation (or a fresh episode's first one)
-  /// into its row 0.
+  /// Gives the slot an empty chunk and moves the parked observation (or a fresh episode's first
+  /// one) into its row 0.
   Status open_chunk(EnvSlot& slot, std::shared_ptr<Trajectory> chunk);
   /// Takes the chunk away, with the slot's id and number in it.
   std::shared_ptr<Trajectory> close_chunk(EnvSlot& slot);
 
-  /// Steps with an action and stores action, reward and flags in row slot.t, which moves on. The next
-  /// observation goes to the next row or is parked. Checks observation and reward for NaN and Inf:
-  /// DataLoss names slot and step.
+  /// Steps with an action and stores action, reward and flags in row slot.t, which moves on. The
+  /// next observation goes to the next row or is parked. Checks observation and reward for NaN and
+  /// Inf: DataLoss names slot and step.
   Result<Transition> step(EnvSlot& slot, const void* action);
   /// Starts the next episode where the last step's observation stands.
   Status reset(EnvSlot& slot);

@@ -1,11 +1,11 @@
 #include "workers/evaluation.h"
 
+#include "envs/registry.h"
+#include "workers/clip_action.h"
+
 #include <cmath>
 #include <cstring>
 #include <numeric>
-
-#include "envs/registry.h"
-#include "workers/clip_action.h"
 
 namespace sluice {
 
@@ -39,7 +39,8 @@ Result<Evaluation> Evaluation::begin(const std::string& env, int64_t episodes, R
       out.actions_.resize(static_cast<size_t>(episodes * out.action_bytes_));
     }
     void* row = out.observations_.data() + i * out.width_;
-    RETURN_IF_ERROR(made->reset(key.split(static_cast<uint64_t>(i)).word(0), ObservationOut(&row, 1)));
+    RETURN_IF_ERROR(
+        made->reset(key.split(static_cast<uint64_t>(i)).word(0), ObservationOut(&row, 1)));
     out.envs_.push_back(std::move(made));
     out.alive_.push_back(i);
   }
@@ -57,7 +58,8 @@ Result<bool> Evaluation::step(PolicyModel& model) {
     void* row = observations_.data() + kept * width_;
     Transition transition;
     Env& env = *envs_[episode];
-    const void* action = clip_action(env.spec().action, actions_.data() + r * action_bytes_, clipped_);
+    const void* action =
+        clip_action(env.spec().action, actions_.data() + r * action_bytes_, clipped_);
     RETURN_IF_ERROR(env.step(action, ObservationOut(&row, 1), transition));
     score_.returns[episode] += transition.reward;
     ++score_.lengths[episode];

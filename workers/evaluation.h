@@ -1,26 +1,26 @@
 #pragma once
+#include "envs/env.h"
+#include "workers/policy_model.h"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "envs/env.h"
-#include "workers/policy_model.h"
 
 namespace sluice {
 
 /// What an evaluation came to.
 struct Score {
   VersionTag version;
-  std::vector<double> returns;   ///< undiscounted, one per episode
+  std::vector<double> returns;  ///< undiscounted, one per episode
   std::vector<int64_t> lengths;
 
   [[nodiscard]] double mean() const;
   [[nodiscard]] double deviation() const;  ///< population standard deviation
 };
 
-/// Plays `episodes` whole episodes with the most likely actions, all of them side by side, one step of
-/// every unfinished one per step(). Episode i starts from its own seed, so that the score does not
-/// depend on the order of anything.
+/// Plays `episodes` whole episodes with the most likely actions, all of them side by side, one step
+/// of every unfinished one per step(). Episode i starts from its own seed, so that the score does
+/// not depend on the order of anything.
 class Evaluation {
  public:
   static Result<Evaluation> begin(const std::string& env, int64_t episodes, RandomKey key);

@@ -62,10 +62,11 @@ void EvaluatorWorker::report() {
   const Score& score = running_->score();
   run_.report("eval_return", score.mean());
   run_.report("eval_version", static_cast<double>(score.version.step));
-  log(LogLevel::Info, "evaluation of {}: return {:.2f} +- {:.2f} over {} episodes", score.version.to_string(),
-      score.mean(), score.deviation(), score.returns.size());
+  log(LogLevel::Info, "evaluation of {}: return {:.2f} +- {:.2f} over {} episodes",
+      score.version.to_string(), score.mean(), score.deviation(), score.returns.size());
   if (spec_.has_target && score.mean() >= spec_.target) {
-    run_.request_stop(fmt::format("evaluation return {:.1f} reached the target {:.1f}", score.mean(), spec_.target));
+    run_.request_stop(fmt::format("evaluation return {:.1f} reached the target {:.1f}",
+                                  score.mean(), spec_.target));
   }
   running_.reset();
 }

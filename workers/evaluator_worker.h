@@ -1,13 +1,13 @@
 #pragma once
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "dataflow/base/worker.h"
 #include "dataflow/graph/ports.h"
 #include "dataflow/graph/worker_context.h"
 #include "workers/evaluation.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -20,9 +20,9 @@ struct Evaluator {
 
   std::string env = "CartPole-v1";
   NetConfig net;
-  int64_t every = 10;      ///< evaluate version 0, every, 2 every, ..: the newest one that is due
+  int64_t every = 10;  ///< evaluate version 0, every, 2 every, ..: the newest one that is due
   int64_t episodes = 20;
-  bool has_target = false; ///< end the run when a score reaches `target`
+  bool has_target = false;  ///< end the run when a score reaches `target`
   double target = 0;
 
   void bind(ConfigBinder& b);
@@ -30,8 +30,9 @@ struct Evaluator {
   Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
 };
 
-/// Pins a version when an evaluation starts and keeps it to the end, whatever is published meanwhile:
-/// a score always belongs to exactly one version. When the run drains it scores the last version.
+/// Pins a version when an evaluation starts and keeps it to the end, whatever is published
+/// meanwhile: a score always belongs to exactly one version. When the run drains it scores the last
+/// version.
 class EvaluatorWorker final : public Worker {
  public:
   EvaluatorWorker(const Evaluator& spec, PolicyModel model, WorkerContext& context,

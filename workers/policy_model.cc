@@ -1,11 +1,11 @@
 #include "workers/policy_model.h"
 
+#include "models/nets/distributions.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cstring>
-
-#include "models/nets/distributions.h"
 
 namespace sluice {
 namespace {
@@ -23,7 +23,8 @@ void normalise_observations(const float* in, int64_t rows, const std::vector<flo
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < width; ++i) {
       const auto at = static_cast<size_t>(i);
-      out[r * width + i] = std::clamp((in[r * width + i] - mean[at]) * scale[at], -kObsClip, kObsClip);
+      out[r * width + i] =
+          std::clamp((in[r * width + i] - mean[at]) * scale[at], -kObsClip, kObsClip);
     }
   }
 }
@@ -39,8 +40,8 @@ Status PolicyModel::install(const Weights& weights) {
   for (const auto& entry : net_.parameters().entries()) {
     const at::Tensor tensor = weights.find(entry.name);
     if (!tensor.defined() || tensor.sizes() != at::IntArrayRef(entry.shape)) {
-      return invalid_argument("weights {} have no tensor '{}' of {} elements", weights.tag.to_string(),
-                              entry.name, entry.elements);
+      return invalid_argument("weights {} have no tensor '{}' of {} elements",
+                              weights.tag.to_string(), entry.name, entry.elements);
     }
     const at::Tensor dense = tensor.contiguous();
     std::memcpy(flat.data() + entry.offset, dense.data_ptr<float>(),
@@ -80,7 +81,8 @@ ActionRows PolicyModel::rows_of(void* actions, int64_t offset) const {
 Status PolicyModel::answer(const Observation& in, Action& out) {
   const int64_t rows = in.count;
   if (rows > out.rows.rows()) {
-    return invalid_argument("{} observations do not fit an answer of {} rows", rows, out.rows.rows());
+    return invalid_argument("{} observations do not fit an answer of {} rows", rows,
+                            out.rows.rows());
   }
   reserve(rows);
   const auto columns = static_cast<int64_t>(in.rows.schema().size());
@@ -90,7 +92,8 @@ Status PolicyModel::answer(const Observation& in, Action& out) {
     keys_[static_cast<size_t>(r)] = key_.split(static_cast<uint64_t>(slots[r]));
     draws_[static_cast<size_t>(r)] = static_cast<uint64_t>(draws[r]);
   }
-  net_.forward(normalised(in.rows.data<float>(0), rows), rows, scratch_, head_.data(), out.rows.data<float>(2));
+  net_.forward(normalised(in.rows.data<float>(0), rows), rows, scratch_, head_.data(),
+               out.rows.data<float>(2));
   sample_actions(net_.spec().head, head_.data(), net_.log_std(), rows, keys_.data(), draws_.data(),
                  rows_of(out.rows.data<char>(0), 0), out.rows.data<float>(1));
   out.count = rows;

@@ -1,17 +1,18 @@
 #pragma once
-#include <memory>
-#include <vector>
-
 #include "dataflow/types/control.h"
 #include "dataflow/types/weights.h"
 #include "models/nets/actor_critic.h"
 #include "models/nets/distributions.h"
 #include "workers/net_config.h"
 
+#include <memory>
+#include <vector>
+
 namespace sluice {
 
-/// An actor-critic that answers observations with actions, at one version of its weights. Used by one
-/// thread. Draws depend on the slot and its draw counter only, never on batching or on who answers.
+/// An actor-critic that answers observations with actions, at one version of its weights. Used by
+/// one thread. Draws depend on the slot and its draw counter only, never on batching or on who
+/// answers.
 class PolicyModel {
  public:
   /// `key` is the run's; `fields` is the number of observation columns in front of the slot column.
@@ -38,7 +39,7 @@ class PolicyModel {
   ActorCritic net_;
   ActorCriticScratch scratch_;
   VersionTag version_;
-  std::vector<float> mean_;   ///< empty: observations are not normalised
+  std::vector<float> mean_;  ///< empty: observations are not normalised
   std::vector<float> scale_;
   std::vector<float> inputs_;
   std::vector<float> head_;

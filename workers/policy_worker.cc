@@ -31,12 +31,14 @@ Result<std::unique_ptr<Worker>> Policy::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const ActorCriticSpec spec, actor_critic_spec(known, net));
   ASSIGN_OR_RETURN(auto server, (context.server<Observation, Action>()));
   ASSIGN_OR_RETURN(auto follower, context.follower<Weights>());
-  return std::unique_ptr<Worker>(std::make_unique<PolicyWorker>(
-      PolicyModel(spec, RandomKey(context.seed())), context, std::move(server), std::move(follower)));
+  return std::unique_ptr<Worker>(
+      std::make_unique<PolicyWorker>(PolicyModel(spec, RandomKey(context.seed())), context,
+                                     std::move(server), std::move(follower)));
 }
 
 PolicyWorker::PolicyWorker(PolicyModel model, WorkerContext& context,
-                           ServiceServer<Observation, Action> server, LatestFollower<Weights> weights)
+                           ServiceServer<Observation, Action> server,
+                           LatestFollower<Weights> weights)
     : model_(std::move(model)),
       server_(std::move(server)),
       weights_(std::move(weights)),

@@ -1,13 +1,13 @@
 #pragma once
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "dataflow/base/metrics.h"
 #include "dataflow/base/worker.h"
 #include "dataflow/graph/ports.h"
 #include "dataflow/graph/worker_context.h"
 #include "workers/policy_model.h"
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -28,8 +28,8 @@ struct Policy {
   Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
 };
 
-/// Takes batches as the service cuts them, swaps weights between batches only, and stamps every answer
-/// with the version that made it. Before the first version it lets the questions wait.
+/// Takes batches as the service cuts them, swaps weights between batches only, and stamps every
+/// answer with the version that made it. Before the first version it lets the questions wait.
 class PolicyWorker final : public Worker {
  public:
   PolicyWorker(PolicyModel model, WorkerContext& context, ServiceServer<Observation, Action> server,

@@ -1,14 +1,22 @@
 #include "workers/rollout_worker.h"
 
+#include "envs/registry.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "envs/registry.h"
 
 namespace sluice {
 namespace {
 
-enum TrajectoryColumn : int64_t { kAction, kLogProb, kValue, kReward, kTerminated, kTruncated, kBootstrap };
+enum TrajectoryColumn : int64_t {
+  kAction,
+  kLogProb,
+  kValue,
+  kReward,
+  kTerminated,
+  kTruncated,
+  kBootstrap
+};
 enum AskColumn : int64_t { kSlot, kDraw, kWant };
 enum AnswerColumn : int64_t { kAnswerAction, kAnswerLogProb, kAnswerValue };
 
@@ -29,7 +37,8 @@ void Rollout::bind(ConfigBinder& b) {
 void Rollout::check(std::vector<std::string>& problems) const {
   if (const auto known = env_spec(env); !known.ok()) problems.push_back(known.status().message());
   if (flush_ready > ring) {
-    problems.push_back(fmt::format("flush_ready {} is more than the ring of {} environments", flush_ready, ring));
+    problems.push_back(
+        fmt::format("flush_ready {} is more than the ring of {} environments", flush_ready, ring));
   }
 }
 
@@ -45,14 +54,15 @@ PortSchemas Rollout::schemas() const {
 int64_t Rollout::memory_bytes() const {
   const auto known = env_spec(env);
   if (!known.ok()) return 0;
+  const Schema schema = Trajectory::schema(known->observation, known->action.tensor());
   int64_t row = 0;
-  for (const auto& f : Trajectory::schema(known->observation, known->action.tensor()).fields()) row += f.bytes();
+  for (const auto& field : schema.fields()) row += field.bytes();
   return 2 * ring * horizon * row;  // one chunk being filled and one on its way, per slot
 }
 
 Result<std::unique_ptr<Worker>> Rollout::make(WorkerContext& context) const {
-  ASSIGN_OR_RETURN(auto ring_of_envs,
-                   EnvRing::make(env, ring, context.replica() * ring, RandomKey(context.seed()), context.attempt()));
+  ASSIGN_OR_RETURN(auto ring_of_envs, EnvRing::make(env, ring, context.replica() * ring,
+                                                    RandomKey(context.seed()), context.attempt()));
   ASSIGN_OR_RETURN(auto client, (context.client<Observation, Action>()));
   ASSIGN_OR_RETURN(auto writer, context.writer<Trajectory>());
   return std::unique_ptr<Worker>(std::make_unique<RolloutWorker>(
@@ -60,7 +70,8 @@ Result<std::unique_ptr<Worker>> Rollout::make(WorkerContext& context) const {
 }
 
 RolloutWorker::RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& context,
-                             ServiceClient<Observation, Action> act, StreamWriter<Trajectory> samples)
+                             ServiceClient<Observation, Action> act,
+                             StreamWriter<Trajectory> samples)
     : spec_(spec),
       ring_(std::move(ring)),
       clock_(context.clock()),
@@ -75,10 +86,13 @@ RolloutWorker::RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& c
       }),
       fields_(static_cast<int64_t>(ring_.spec().observation.size())),
       want_action_(static_cast<size_t>(spec.ring), 1),
-      steps_(context.metrics().counter("sluice_env_steps_total", "Environment steps taken.", context.labels())),
-      episodes_(context.metrics().counter("sluice_env_episodes_total", "Episodes ended.", context.labels())),
+      steps_(context.metrics().counter("sluice_env_steps_total", "Environment steps taken.",
+                                       context.labels())),
+      episodes_(context.metrics().counter("sluice_env_episodes_total", "Episodes ended.",
+                                          context.labels())),
       dropped_(context.metrics().counter("sluice_env_episodes_dropped_total",
-                                         "Episodes thrown away because of NaN or Inf.", context.labels())),
+                                         "Episodes thrown away because of NaN or Inf.",
+                                         context.labels())),
       reissued_(context.metrics().counter("sluice_rollout_reissued_total",
                                           "Questions asked again because their server was lost.",
                                           context.labels())) {
@@ -103,7 +117,8 @@ Result<StepResult> RolloutWorker::step() {
   }
   if (progress) return StepResult::progress();
   TimeNs until = service_.next_deadline();
-  if (!ready_.empty()) until = std::min(until, after(ready_since_, spec_.flush_within_us * kMicrosecond));
+  if (!ready_.empty())
+    until = std::min(until, after(ready_since_, spec_.flush_within_us * kMicrosecond));
   return StepResult::idle(until);
 }
 
@@ -132,8 +147,7 @@ Status RolloutWorker::deliver(const Call& call) {
   const int64_t first = ring_.slot(0).id;
   for (int64_t row = 0; row < call.request.count; ++row) {
     const int64_t i = slots[row] - first;
-    const Status status =
-        want[row] != 0 ? act(i, call.response, row) : bootstrap(i, value[row]);
+    const Status status = want[row] != 0 ? act(i, call.response, row) : bootstrap(i, value[row]);
     if (status.code() == Code::DataLoss && spec_.on_bad_step == OnBadStep::DropEpisode) {
       RETURN_IF_ERROR(drop_episode(i, status));
     } else if (!status.ok()) {
@@ -150,7 +164,8 @@ Status RolloutWorker::act(int64_t i, const Action& action, int64_t row) {
   steps.data<float>(fields_ + kLogProb)[t] = action.rows.data<float>(kAnswerLogProb)[row];
   steps.data<float>(fields_ + kValue)[t] = action.rows.data<float>(kAnswerValue)[row];
   slot.chunk->versions.cover(action.version);
-  const char* chosen = action.rows.data<char>(kAnswerAction) + row * action.rows.row_bytes(kAnswerAction);
+  const char* chosen =
+      action.rows.data<char>(kAnswerAction) + row * action.rows.row_bytes(kAnswerAction);
   ASSIGN_OR_RETURN(const Transition transition, ring_.step(slot, chosen));
   steps_.add();
   const bool last = slot.t == steps.rows();
@@ -275,7 +290,8 @@ bool RolloutWorker::ask(TimeNs now) {
     EnvSlot& slot = ring_.slot(i);
     for (int64_t f = 0; f < fields_; ++f) {
       const auto bytes = rows.row_bytes(f);
-      std::memcpy(rows.data<char>(f) + row * bytes, ring_.observation(slot, f), static_cast<size_t>(bytes));
+      std::memcpy(rows.data<char>(f) + row * bytes, ring_.observation(slot, f),
+                  static_cast<size_t>(bytes));
     }
     slot_ids[row] = slot.id;
     draws[row] = slot.draws;

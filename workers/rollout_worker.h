@@ -1,10 +1,4 @@
 #pragma once
-#include <deque>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "dataflow/base/metrics.h"
 #include "dataflow/base/worker.h"
 #include "dataflow/graph/ports.h"
@@ -13,6 +7,12 @@
 #include "dataflow/types/pool.h"
 #include "dataflow/types/trajectory.h"
 #include "workers/env_ring.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -24,17 +24,18 @@ enum class OnBadStep : uint8_t {
 
 /// Runs a ring of environments against a policy service and writes chunks of `horizon` steps.
 ///
-///   g.add("rollout", Rollout{.env = "CartPole-v1", .ring = 64, .horizon = 128}).asks(act).writes(samples);
+///   g.add("rollout", Rollout{.env = "CartPole-v1", .ring = 64, .horizon =
+///   128}).asks(act).writes(samples);
 struct Rollout {
   static constexpr std::string_view kRole = "rollout";
   using Asks = Ports<Service<Observation, Action>>;
   using Writes = Ports<Stream<Trajectory>>;
 
   std::string env = "CartPole-v1";
-  int64_t ring = 64;             ///< environments per replica
-  int64_t horizon = 128;         ///< steps per chunk
-  int64_t flush_ready = 0;       ///< ask when so many slots are ready; 0 = with whatever is ready
-  int64_t flush_within_us = 200; ///< or when the first of them has waited so long
+  int64_t ring = 64;              ///< environments per replica
+  int64_t horizon = 128;          ///< steps per chunk
+  int64_t flush_ready = 0;        ///< ask when so many slots are ready; 0 = with whatever is ready
+  int64_t flush_within_us = 200;  ///< or when the first of them has waited so long
   OnBadStep on_bad_step = OnBadStep::Abort;
 
   void bind(ConfigBinder& b);
@@ -45,9 +46,9 @@ struct Rollout {
 };
 
 /// Any slot that is ready is served, in the order answers come back: a slow environment or a late
-/// answer holds up its own slot only. Chunks start when the stream admits them, end with the value of
-/// the observation behind their last step, and carry the span of policy versions that acted in them.
-/// A truncated episode is bootstrapped from the value of its final observation.
+/// answer holds up its own slot only. Chunks start when the stream admits them, end with the value
+/// of the observation behind their last step, and carry the span of policy versions that acted in
+/// them. A truncated episode is bootstrapped from the value of its final observation.
 class RolloutWorker final : public Worker {
  public:
   RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& context,
@@ -78,10 +79,11 @@ class RolloutWorker final : public Worker {
   StreamWriter<Trajectory> samples_;
   Pool<Trajectory> pool_;
   int64_t fields_;
-  std::vector<uint8_t> want_action_;  ///< per slot; 0: the next question is for a bootstrap value only
-  std::vector<int64_t> ready_;     ///< slots to be asked about, first come first served
+  std::vector<uint8_t>
+      want_action_;             ///< per slot; 0: the next question is for a bootstrap value only
+  std::vector<int64_t> ready_;  ///< slots to be asked about, first come first served
   TimeNs ready_since_ = 0;
-  std::vector<int64_t> waiting_;   ///< slots between two chunks, for want of a permit
+  std::vector<int64_t> waiting_;  ///< slots between two chunks, for want of a permit
   struct Finished {
     int64_t slot;
     std::shared_ptr<const Trajectory> chunk;

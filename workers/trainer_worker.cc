@@ -1,10 +1,10 @@
 #include "workers/trainer_worker.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "dataflow/base/log.h"
 #include "envs/registry.h"
+
+#include <algorithm>
+#include <numeric>
 
 namespace sluice {
 namespace {
@@ -18,9 +18,10 @@ void Trainer::bind(ConfigBinder& b) {
   b.section("net", net);
   b.field("batch", batch, "chunks per version", Range::between(1, 1 << 20));
   b.field("horizon", horizon, "steps per chunk", Range::between(1, 1 << 20));
-  b.field("prefetch", prefetch, "batches taken from the stream ahead of use", Range::between(0, 64));
-  b.field("schedule_steps", schedule_steps, "environment steps that schedules are laid out for; 0 = open",
-          Range::at_least(0));
+  b.field("prefetch", prefetch, "batches taken from the stream ahead of use",
+          Range::between(0, 64));
+  b.field("schedule_steps", schedule_steps,
+          "environment steps that schedules are laid out for; 0 = open", Range::at_least(0));
   b.field("checkpoint_every", checkpoint_every, "versions between checkpoints; 0 = only at the end",
           Range::at_least(0));
   if (learner.bind) learner.bind(b);
@@ -36,7 +37,8 @@ void Trainer::check(std::vector<std::string>& problems) const {
     problems.emplace_back("no learner was given: Trainer{.learner = ppo(config)}");
     return;
   }
-  if (const auto spec = actor_critic_spec(*known, net); !spec.ok()) problems.push_back(spec.status().message());
+  if (const auto spec = actor_critic_spec(*known, net); !spec.ok())
+    problems.push_back(spec.status().message());
   LearnerSetup setup;
   setup.env = *known;
   setup.net = net;
@@ -55,7 +57,12 @@ PortSchemas Trainer::schemas() const {
 
 Result<std::unique_ptr<Worker>> Trainer::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));
-  LearnerSetup setup{known,          net, batch, horizon, schedule_steps, static_cast<int>(context.threads()),
+  LearnerSetup setup{known,
+                     net,
+                     batch,
+                     horizon,
+                     schedule_steps,
+                     static_cast<int>(context.threads()),
                      RandomKey(context.seed()).split("learner")};
   ASSIGN_OR_RETURN(auto made, learner.make(setup));
   ASSIGN_OR_RETURN(auto reader, context.reader<Trajectory>());
@@ -64,8 +71,9 @@ Result<std::unique_ptr<Worker>> Trainer::make(WorkerContext& context) const {
       *this, std::move(made), context, std::move(reader), std::move(publisher)));
 }
 
-TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLearner> learner, WorkerContext& context,
-                             StreamReader<Trajectory> samples, LatestPublisher<Weights> weights)
+TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLearner> learner,
+                             WorkerContext& context, StreamReader<Trajectory> samples,
+                             LatestPublisher<Weights> weights)
     : spec_(spec),
       learner_(std::move(learner)),
       run_(context.run()),
@@ -73,13 +81,13 @@ TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLear
       waker_(context.waker()),
       samples_(std::move(samples)),
       weights_(std::move(weights)),
-      versions_(context.metrics().counter("sluice_trainer_versions_total", "Policy versions published.",
-                                          context.labels())),
-      trained_steps_(context.metrics().counter("sluice_trainer_steps_total",
-                                               "Environment steps learned from.", context.labels())),
-      staleness_(context.metrics().histogram("sluice_trainer_staleness",
-                                             "Versions between the oldest action of a chunk and its use.",
-                                             {0, 1, 2, 4, 8, 16, 32}, context.labels())) {
+      versions_(context.metrics().counter("sluice_trainer_versions_total",
+                                          "Policy versions published.", context.labels())),
+      trained_steps_(context.metrics().counter(
+          "sluice_trainer_steps_total", "Environment steps learned from.", context.labels())),
+      staleness_(context.metrics().histogram(
+          "sluice_trainer_staleness", "Versions between the oldest action of a chunk and its use.",
+          {0, 1, 2, 4, 8, 16, 32}, context.labels())) {
   began_ = clock_.now();
   incarnation_ = run_.incarnation() + static_cast<uint32_t>(context.attempt());
   run_.watch(&waker_);  // a request to stop must reach a trainer that waits for samples

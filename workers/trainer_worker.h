@@ -1,9 +1,4 @@
 #pragma once
-#include <deque>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "dataflow/base/metrics.h"
 #include "dataflow/base/worker.h"
 #include "dataflow/graph/ports.h"
@@ -12,11 +7,17 @@
 #include "dataflow/types/weights.h"
 #include "workers/trajectory_learner.h"
 
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace sluice {
 
 /// Trains a policy on batches of chunks and publishes a new version after each.
 ///
-///   g.add("trainer", Trainer{.env = env, .net = net, .batch = 64, .horizon = 128, .learner = ppo(config)})
+///   g.add("trainer", Trainer{.env = env, .net = net, .batch = 64, .horizon = 128, .learner =
+///   ppo(config)})
 ///       .reads(samples).publishes(weights);
 struct Trainer {
   static constexpr std::string_view kRole = "trainer";
@@ -25,11 +26,11 @@ struct Trainer {
 
   std::string env = "CartPole-v1";
   NetConfig net;
-  int64_t batch = 64;           ///< chunks per version
-  int64_t horizon = 128;        ///< steps per chunk, as the rollouts write them
-  int64_t prefetch = 0;         ///< batches taken from the stream ahead of use
-  int64_t schedule_steps = 0;   ///< environment steps that schedules are laid out for; 0 = open
-  int64_t checkpoint_every = 0; ///< versions between checkpoints; 0 = only at the end
+  int64_t batch = 64;            ///< chunks per version
+  int64_t horizon = 128;         ///< steps per chunk, as the rollouts write them
+  int64_t prefetch = 0;          ///< batches taken from the stream ahead of use
+  int64_t schedule_steps = 0;    ///< environment steps that schedules are laid out for; 0 = open
+  int64_t checkpoint_every = 0;  ///< versions between checkpoints; 0 = only at the end
   LearnerFactory learner;
 
   void bind(ConfigBinder& b);
@@ -38,14 +39,15 @@ struct Trainer {
   Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
 };
 
-/// The loop of a trainer. Per version: take a batch (sorted by slot, so that the order of arrival does
-/// not matter), learn from it minibatch by minibatch, checkpoint if it is due, publish, and tell the
-/// stream. The checkpoint comes before the publication: an on-policy run is quiet then, and the
-/// resumed run publishes that same version first.
+/// The loop of a trainer. Per version: take a batch (sorted by slot, so that the order of arrival
+/// does not matter), learn from it minibatch by minibatch, checkpoint if it is due, publish, and
+/// tell the stream. The checkpoint comes before the publication: an on-policy run is quiet then,
+/// and the resumed run publishes that same version first.
 class TrainerWorker final : public Worker {
  public:
-  TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLearner> learner, WorkerContext& context,
-                StreamReader<Trajectory> samples, LatestPublisher<Weights> weights);
+  TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLearner> learner,
+                WorkerContext& context, StreamReader<Trajectory> samples,
+                LatestPublisher<Weights> weights);
 
   Result<StepResult> step() override;
   void drain() override;

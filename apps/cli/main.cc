@@ -1,8 +1,9 @@
-#include <CLI/CLI.hpp>
-#include <cstdio>
-
 #include "apps/recipes/ppo_recipe.h"
 #include "apps/run/run.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
 
 int main(int argc, char** argv) {
   sluice::recipes().emplace_back(sluice::make_ppo_recipe);

@@ -37,7 +37,8 @@ void PpoSettings::bind(ConfigBinder& b) {
   b.field("envs", envs, "environments per rollout replica", Range::between(1, 1 << 20));
   b.field("horizon", horizon, "steps per chunk", Range::between(1, 1 << 20));
   b.field("threads", threads, "threads of the trainer", Range::between(1, 1024));
-  b.field("max_steps", max_steps, "environment steps to train on; 0 = without end", Range::at_least(0));
+  b.field("max_steps", max_steps, "environment steps to train on; 0 = without end",
+          Range::at_least(0));
   b.field("checkpoint_every", checkpoint_every, "versions between checkpoints; 0 = only at the end",
           Range::at_least(0));
   b.field("eval_every", eval_every, "versions between evaluations; 0 = never", Range::at_least(0));
@@ -86,9 +87,13 @@ Result<Program> ppo_program(const PpoSettings& s) {
   const int64_t batch = s.replicas * s.envs;
   Graph g{"ppo"};
   auto act = g.service<Observation, Action>("act").batch(up_to(s.envs * s.replicas));
-  auto samples = g.stream<Trajectory>("samples").capacity(batch).admit_ahead(0, batch).max_staleness(0, OnStale::Wait);
+  auto samples =
+      g.stream<Trajectory>("samples").capacity(batch).admit_ahead(0, batch).max_staleness(
+          0, OnStale::Wait);
   auto weights = g.latest<Weights>("weights");
-  g.add("rollout", Rollout{.env = s.env, .ring = s.envs, .horizon = s.horizon}).asks(act).writes(samples);
+  g.add("rollout", Rollout{.env = s.env, .ring = s.envs, .horizon = s.horizon})
+      .asks(act)
+      .writes(samples);
   g.add("policy", Policy{.env = s.env, .net = s.net}).serves(act).follows(weights);
   g.add("trainer", Trainer{.env = s.env,
                            .net = s.net,

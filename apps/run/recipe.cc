@@ -1,19 +1,21 @@
 #include "apps/run/recipe.h"
 
-#include <fmt/ranges.h>
-
 #include "dataflow/base/nearest.h"
+
+#include <fmt/ranges.h>
 
 namespace sluice {
 namespace {
 
 class GraphRecipe final : public Recipe {
  public:
-  explicit GraphRecipe(Program program) : program_(std::move(program)), name_(program_.graph.name()) {}
+  explicit GraphRecipe(Program program)
+      : program_(std::move(program)), name_(program_.graph.name()) {}
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view doc() const override { return "a graph built in C++"; }
   Status choose_env(const std::string& /*env*/) override {
-    return invalid_argument("this program names its environments in C++; use --set <worker>.env=NAME");
+    return invalid_argument(
+        "this program names its environments in C++; use --set <worker>.env=NAME");
   }
   void bind(ConfigBinder& /*b*/) override {}
   Result<Program> build() override { return std::move(program_); }

@@ -1,13 +1,13 @@
 #pragma once
+#include "dataflow/base/config.h"
+#include "dataflow/graph/graph.h"
+#include "dataflow/graph/placement.h"
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "dataflow/base/config.h"
-#include "dataflow/graph/graph.h"
-#include "dataflow/graph/placement.h"
 
 namespace sluice {
 
@@ -33,7 +33,8 @@ class Recipe {
   virtual Result<Program> build() = 0;
 };
 
-/// A recipe around a graph that is built already: its workers' and channels' fields are its settings.
+/// A recipe around a graph that is built already: its workers' and channels' fields are its
+/// settings.
 std::unique_ptr<Recipe> recipe_of(Program program);
 
 using RecipeFactory = std::function<std::unique_ptr<Recipe>()>;

@@ -1,13 +1,13 @@
 #include "apps/run/run.h"
 
-#include <ATen/Parallel.h>
-
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
-
 #include "apps/run/session.h"
 #include "dataflow/base/log.h"
+
+#include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
 
 namespace sluice {
 namespace {
@@ -32,12 +32,14 @@ int run_checked(Recipe& recipe, const RunOptions& options) {
     return 0;
   }
   if (!options.resume.empty() && (!options.out.empty() || !options.env.empty())) {
-    return fail(invalid_argument("--resume goes on with a run as it is: leave out --out and --env"), 2);
+    return fail(invalid_argument("--resume goes on with a run as it is: leave out --out and --env"),
+                2);
   }
   const std::string base = options.resume.empty() ? "" : options.resume + "/config.toml";
   auto resolved = resolve(recipe, options, base);
   if (!resolved.ok()) return fail(resolved.status(), 2);
-  if (const Status status = resolved->program.graph.check(resolved->program.placement); !status.ok()) {
+  if (const Status status = resolved->program.graph.check(resolved->program.placement);
+      !status.ok()) {
     return fail(status, 2);
   }
   if (options.dry_run) {

@@ -15,7 +15,8 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
   app.add_option("--resume", options.resume, "go on from the last checkpoint of a run directory")
       ->option_text("DIR");
   app.add_flag("--dry-run", options.dry_run, "check everything, print the plan, start nothing");
-  app.add_flag("--help-settings", options.help_settings, "list every key that --set and --config take");
+  app.add_flag("--help-settings", options.help_settings,
+               "list every key that --set and --config take");
   app.add_option_function<uint64_t>(
          "--seed",
          [&options](const uint64_t& seed) {

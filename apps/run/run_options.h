@@ -17,15 +17,15 @@ struct RunOptions {
   std::string out;                    ///< --out DIR; empty = runs/<recipe>-<time>
   std::string resume;                 ///< --resume DIR
   bool dry_run = false;
-  bool help_settings = false;         ///< --help-settings: list every key and exit
+  bool help_settings = false;  ///< --help-settings: list every key and exit
   uint64_t seed = 1;
   bool seed_given = false;
-  int64_t max_steps = -1;             ///< environment steps; -1 = what the recipe says
-  double max_time = 0;                ///< seconds; 0 = no limit
-  int metrics_port = -1;              ///< -1 = none, 0 = any free one
-  double step_deadline = 60;          ///< seconds one step of a worker may take; 0 = any
-  double grace = 10;                  ///< seconds an orderly shutdown may take
-  bool quiet = false;                 ///< no progress
+  int64_t max_steps = -1;     ///< environment steps; -1 = what the recipe says
+  double max_time = 0;        ///< seconds; 0 = no limit
+  int metrics_port = -1;      ///< -1 = none, 0 = any free one
+  double step_deadline = 60;  ///< seconds one step of a worker may take; 0 = any
+  double grace = 10;          ///< seconds an orderly shutdown may take
+  bool quiet = false;         ///< no progress
 };
 
 /// Adds the flags to a command. The options must outlive it.

@@ -1,13 +1,13 @@
 #include "apps/run/session.h"
 
+#include "dataflow/base/files.h"
+#include "dataflow/base/log.h"
+
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-
-#include "dataflow/base/files.h"
-#include "dataflow/base/log.h"
 
 namespace sluice {
 namespace {
@@ -43,7 +43,8 @@ Session::Session(ResolvedRun run, const RunOptions& options, RunDir dir)
       control_(info_of(run_, dir_)),
       checkpoints_(dir_.checkpoints_path(), run_.program.graph.name()),
       saved_(metrics_.counter("sluice_run_checkpoints_total", "Checkpoints written.")),
-      save_failures_(metrics_.counter("sluice_run_checkpoint_failures_total", "Checkpoints that failed.")) {
+      save_failures_(
+          metrics_.counter("sluice_run_checkpoint_failures_total", "Checkpoints that failed.")) {
   control_.watch(&waker_);
 }
 
@@ -77,7 +78,8 @@ Status Session::open(bool resume) {
   RETURN_IF_ERROR(write_file_atomic(dir_.graph_path(), run_.program.graph.dot()));
   ASSIGN_OR_RETURN(auto jsonl, MetricsJsonl::open(dir_.metrics_path()));
   jsonl_.emplace(std::move(jsonl));
-  ASSIGN_OR_RETURN(auto events, TensorboardWriter::open(dir_.events_path(), wall_time(), host_name()));
+  ASSIGN_OR_RETURN(auto events,
+                   TensorboardWriter::open(dir_.events_path(), wall_time(), host_name()));
   events_.emplace(std::move(events));
   if (options_.metrics_port >= 0) {
     ASSIGN_OR_RETURN(exporter_, PrometheusExporter::start(metrics_, options_.metrics_port));
@@ -94,7 +96,8 @@ Status Session::launch() {
     ASSIGN_OR_RETURN(auto checkpoint, checkpoints_.load_latest());
     return std::move(checkpoint.workers);
   };
-  launcher_ = std::make_unique<LocalLauncher>(run_.program.graph, run_.program.placement, std::move(launch));
+  launcher_ = std::make_unique<LocalLauncher>(run_.program.graph, run_.program.placement,
+                                              std::move(launch));
   launcher_->control().set_waker(&waker_);
   if (!options_.quiet) {
     progress_ = std::make_unique<Progress>(stderr, Progress::detect(stderr), clock_);
@@ -110,8 +113,9 @@ void Session::ask_to_stop(std::string_view reason) {
 
 int Session::watch() {
   const SignalWatch signals(waker_);
-  const TimeNs time_limit =
-      options_.max_time > 0 ? after(began_, static_cast<TimeNs>(options_.max_time * 1e9)) : kForever;
+  const TimeNs time_limit = options_.max_time > 0
+                                ? after(began_, static_cast<TimeNs>(options_.max_time * 1e9))
+                                : kForever;
   for (;;) {
     const auto seen = waker_.epoch();
     const TimeNs now = clock_.now();
@@ -129,8 +133,10 @@ int Session::watch() {
     if (const auto outcome = launcher_->control().outcome()) return close(*outcome, false);
     if (control_.finished()) return close({}, false);
     if (now >= stop_by_) {
-      log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is", options_.grace);
-      control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)), nullptr);
+      log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is",
+          options_.grace);
+      control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)),
+                                  nullptr);
       write_checkpoint();
       return close({}, false);
     }
@@ -145,7 +151,8 @@ void Session::write_checkpoint() {
   Status status;
   auto saved = launcher_->control().checkpoint(kCheckpointWithin);
   if (saved.ok()) {
-    status = checkpoints_.save(step, *saved, {{"version", fmt::format("{}", step)}, {"recipe", run_.recipe}});
+    status = checkpoints_.save(step, *saved,
+                               {{"version", fmt::format("{}", step)}, {"recipe", run_.recipe}});
   } else {
     status = saved.status();
   }
@@ -153,7 +160,8 @@ void Session::write_checkpoint() {
     saved_.add();
   } else {
     save_failures_.add();
-    log(LogLevel::Warning, "checkpoint of version {} failed, the run goes on: {}", step, status.message());
+    log(LogLevel::Warning, "checkpoint of version {} failed, the run goes on: {}", step,
+        status.message());
   }
   control_.checkpoint_done();
 }
@@ -181,10 +189,13 @@ void Session::show_progress(bool last) {
   state.steps = static_cast<int64_t>(steps);
   state.steps_per_second = control_.value("env_steps_per_second").value_or(0);
   state.episode_return = control_.value("episode_return");
-  if (const auto version = control_.value("version")) state.version = fmt::format("v{:.0f}", *version);
-  if (const auto score = control_.value("eval_return")) state.extra = fmt::format("eval {:.1f}", *score);
+  if (const auto version = control_.value("version"))
+    state.version = fmt::format("v{:.0f}", *version);
+  if (const auto score = control_.value("eval_return"))
+    state.extra = fmt::format("eval {:.1f}", *score);
   const auto limit = static_cast<double>(run_.program.max_steps);
-  if (limit > steps && state.steps_per_second > 0) state.eta_seconds = (limit - steps) / state.steps_per_second;
+  if (limit > steps && state.steps_per_second > 0)
+    state.eta_seconds = (limit - steps) / state.steps_per_second;
   if (last) {
     progress_->finish(state);
   } else {
@@ -197,8 +208,10 @@ double Session::seconds() const { return static_cast<double>(clock_.now() - bega
 std::string Session::summary() const {
   const double steps = control_.value("env_steps").value_or(0);
   std::string text = fmt::format("{:.0f} steps in {:.2f} s", steps, seconds());
-  if (const auto value = control_.value("episode_return")) text += fmt::format(", return {:.1f}", *value);
-  if (const auto value = control_.value("eval_return")) text += fmt::format(", evaluation {:.1f}", *value);
+  if (const auto value = control_.value("episode_return"))
+    text += fmt::format(", return {:.1f}", *value);
+  if (const auto value = control_.value("eval_return"))
+    text += fmt::format(", evaluation {:.1f}", *value);
   if (control_.stop_requested()) text += "; stopped: " + control_.stop_reason();
   return text;
 }

@@ -1,9 +1,4 @@
 #pragma once
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "apps/observe/checkpoint_store.h"
 #include "apps/observe/metrics_jsonl.h"
 #include "apps/observe/progress.h"
@@ -16,20 +11,26 @@
 #include "dataflow/graph/run_control.h"
 #include "dataflow/placement/local_launcher.h"
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
 namespace sluice {
 
-/// One run of a program from its directory's first file to its last: launches the graph, watches it,
-/// writes checkpoints and metrics when they are due, shows progress, and ends it in order.
+/// One run of a program from its directory's first file to its last: launches the graph, watches
+/// it, writes checkpoints and metrics when they are due, shows progress, and ends it in order.
 ///
 /// Ends when the trainer has had its steps, when something asked to stop (a target, the time limit,
-/// Ctrl-C once: the trainer finishes what it is at, checkpoints, and everything drains), when a worker
-/// has spent its restarts, or at once at the second Ctrl-C.
+/// Ctrl-C once: the trainer finishes what it is at, checkpoints, and everything drains), when a
+/// worker has spent its restarts, or at once at the second Ctrl-C.
 class Session {
  public:
   Session(ResolvedRun run, const RunOptions& options, RunDir dir);
   ~Session();
 
-  /// Runs to the end and returns the process's exit code: 0 = ended well, 1 = failed, 130 = cut off.
+  /// Runs to the end and returns the process's exit code: 0 = ended well, 1 = failed, 130 = cut
+  /// off.
   int run();
 
   [[nodiscard]] const RunControl& control() const noexcept { return control_; }

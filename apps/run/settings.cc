@@ -42,7 +42,8 @@ struct Resolver {
     RETURN_IF_ERROR(apply(own, options, base_config));
     RETURN_IF_ERROR(own.check());
     if (keys.recipe != recipe.name()) {
-      return invalid_argument("the configuration is for the recipe '{}', not '{}'", keys.recipe, recipe.name());
+      return invalid_argument("the configuration is for the recipe '{}', not '{}'", keys.recipe,
+                              recipe.name());
     }
     if (options.seed_given) keys.seed = static_cast<int64_t>(options.seed);
     return recipe.build();
@@ -62,7 +63,8 @@ struct Resolver {
 
 }  // namespace
 
-Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options, const std::string& base_config) {
+Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,
+                            const std::string& base_config) {
   Resolver resolver{recipe, options, base_config};
   ASSIGN_OR_RETURN(Program program, resolver.first_pass());
   ResolvedRun out{std::string(recipe.name()), 1, std::move(program), {}};

@@ -1,9 +1,9 @@
 #pragma once
-#include <cstdint>
-#include <string>
-
 #include "apps/run/recipe.h"
 #include "apps/run/run_options.h"
+
+#include <cstdint>
+#include <string>
 
 namespace sluice {
 
@@ -15,11 +15,12 @@ struct ResolvedRun {
   std::string config;  ///< TOML that gives the same program again
 };
 
-/// Applies, in this order: the recipe's defaults, --env, `base_config` (a resumed run's own file; may
-/// be empty), --config, --set, and the plain flags. The keys are the recipe's own, then
+/// Applies, in this order: the recipe's defaults, --env, `base_config` (a resumed run's own file;
+/// may be empty), --config, --set, and the plain flags. The keys are the recipe's own, then
 /// "<worker>.<field>", "<channel>.<field>" and "placement.<worker>.<field>" of the graph it builds.
 /// Refusals list every problem, one a line.
-Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options, const std::string& base_config);
+Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,
+                            const std::string& base_config);
 
 /// The list behind --help-settings.
 Result<std::string> settings_help(Recipe& recipe, const RunOptions& options);

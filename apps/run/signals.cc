@@ -1,9 +1,9 @@
 #include "apps/run/signals.h"
 
+#include "dataflow/base/waker.h"
+
 #include <atomic>
 #include <csignal>
-
-#include "dataflow/base/waker.h"
 
 namespace sluice {
 namespace {

@@ -25,8 +25,8 @@ class LocalLauncher::Opener final : public ChannelOpener {
   Result<Route<StreamSpec>> stream(std::string_view channel, const ReplicaId& who) override {
     ASSIGN_OR_RETURN(const ChannelDecl* decl, find(channel));
     const uint64_t seed = RandomKey(seed_).split("stream").split(channel).value();
-    return Route<StreamSpec>{&transport_,
-                             {instance(channel, who), decl->payload, decl->stream, senders(channel), seed}};
+    return Route<StreamSpec>{
+        &transport_, {instance(channel, who), decl->payload, decl->stream, senders(channel), seed}};
   }
   Result<Route<ServiceSpec>> service(std::string_view channel, const ReplicaId& who) override {
     ASSIGN_OR_RETURN(const ChannelDecl* decl, find(channel));
@@ -75,7 +75,9 @@ LocalLauncher::LocalLauncher(const Graph& graph, const Placement& placement, Lau
       options_(std::move(options)),
       transport_(options_.clock, options_.metrics),
       opener_(std::make_unique<Opener>(graph, placement, options_.seed, transport_)),
-      control_({.clock = options_.clock, .metrics = options_.metrics, .step_deadline = options_.step_deadline}) {
+      control_({.clock = options_.clock,
+                .metrics = options_.metrics,
+                .step_deadline = options_.step_deadline}) {
   add_loops();
 }
 
@@ -86,7 +88,8 @@ void LocalLauncher::add_loops() {
     if (placement_.host(host->name) != host->name) continue;
     std::vector<const WorkerDecl*> together{host.get()};
     for (const auto& guest : graph_.workers()) {
-      if (guest != host && placement_.host(guest->name) == host->name) together.push_back(guest.get());
+      if (guest != host && placement_.host(guest->name) == host->name)
+        together.push_back(guest.get());
     }
     for (int64_t replica = 0; replica < placement_.replicas(host->name); ++replica) {
       LoopSpec loop;
@@ -95,7 +98,8 @@ void LocalLauncher::add_loops() {
       }
       loop.stage = stage_of(host->role);
       loop.restart = options_.restart;
-      loop.make = [this, together, replica](Waker& waker, int attempt) -> Result<std::vector<HostedWorker>> {
+      loop.make = [this, together, replica](Waker& waker,
+                                            int attempt) -> Result<std::vector<HostedWorker>> {
         std::vector<HostedWorker> made;
         for (const WorkerDecl* decl : together) {
           ASSIGN_OR_RETURN(auto one, make_worker(*decl, replica, waker, attempt));
@@ -108,8 +112,8 @@ void LocalLauncher::add_loops() {
   }
 }
 
-Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t replica, Waker& waker,
-                                                int attempt) {
+Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t replica,
+                                                Waker& waker, int attempt) {
   WorkerContext context({.who = {decl.name, replica},
                          .replicas = placement_.replicas(decl.name),
                          .threads = placement_.threads(decl.name),
@@ -128,23 +132,27 @@ Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t 
   hosted.worker = *std::move(made);
   const auto state = state_for(decl, hosted.name, attempt);
   if (state.ok()) {
-    RETURN_IF_ERROR(hosted.worker->load(*state).with_context(hosted.name + ": cannot take over its saved state"));
+    RETURN_IF_ERROR(hosted.worker->load(*state).with_context(hosted.name +
+                                                             ": cannot take over its saved state"));
   } else if (state.status().code() != Code::NotFound) {
     return state.status().with_context(hosted.name);
   }
   return hosted;
 }
 
-Result<Snapshot> LocalLauncher::state_for(const WorkerDecl& decl, const std::string& name, int attempt) {
+Result<Snapshot> LocalLauncher::state_for(const WorkerDecl& decl, const std::string& name,
+                                          int attempt) {
   if (attempt == 0) {
     const auto found = options_.restored.find(name);
     if (found == options_.restored.end()) return error(Code::NotFound, "nothing to restore");
     return found->second;
   }
-  if (decl.role != "trainer" || !options_.last_checkpoint) return error(Code::NotFound, "comes back empty");
+  if (decl.role != "trainer" || !options_.last_checkpoint)
+    return error(Code::NotFound, "comes back empty");
   auto checkpoint = options_.last_checkpoint();
   if (!checkpoint.ok()) {
-    log(LogLevel::Warning, "{} comes back without its state: {}", name, checkpoint.status().message());
+    log(LogLevel::Warning, "{} comes back without its state: {}", name,
+        checkpoint.status().message());
     return error(Code::NotFound, "no checkpoint");
   }
   const auto found = checkpoint->find(name);

@@ -1,13 +1,13 @@
 #pragma once
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-
 #include "actors/control_plane.h"
 #include "dataflow/graph/graph.h"
 #include "dataflow/graph/run_control.h"
 #include "dataflow/transport/local_transport.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 namespace sluice {
 
@@ -28,8 +28,8 @@ struct LaunchOptions {
 /// Runs a graph in this process: one loop per replica (workers placed together share one), channels
 /// by pointer, everything supervised by a ControlPlane.
 ///
-/// A rollout, buffer, inference or evaluator replica that fails comes back empty; a trainer comes back
-/// from the newest checkpoint, under the next incarnation.
+/// A rollout, buffer, inference or evaluator replica that fails comes back empty; a trainer comes
+/// back from the newest checkpoint, under the next incarnation.
 class LocalLauncher {
  public:
   /// The graph must have passed check() under this placement.
@@ -42,7 +42,8 @@ class LocalLauncher {
  private:
   class Opener;
   void add_loops();
-  Result<HostedWorker> make_worker(const WorkerDecl& decl, int64_t replica, Waker& waker, int attempt);
+  Result<HostedWorker> make_worker(const WorkerDecl& decl, int64_t replica, Waker& waker,
+                                   int attempt);
   Result<Snapshot> state_for(const WorkerDecl& decl, const std::string& name, int attempt);
 
   const Graph& graph_;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
-#include <thread>
 
 namespace sluice {
 namespace {
@@ -59,26 +58,19 @@ TEST_F(LoopCoreTest, SeveralWorkersTakeTurnsUntilTheLastHasFinished) {
     std::vector<HostedWorker> workers;
     for (const char* name : {"a", "b"}) {
       const int64_t last = name[0] == 'a' ? 2 : 4;
-      workers.push_back(
-          {name, std::make_unique<ScriptedWorker>([&turns, name, last](int64_t step, bool) {
-             turns.push_back(fmt::format("{}{}", name, step));
-             if (step == 3 && last == 4) return Result<StepResult>(StepResult::idle());
-             return step < last ? progress() : finished();
-           })});
+      const auto step = [&, name, last](int64_t n, bool) -> Result<StepResult> {
+        turns.push_back(fmt::format("{}{}", name, n));
+        if (n == last) return StepResult::finished();
+        if (n < 3) return StepResult::progress();
+        waker_->wake();
+        return StepResult::idle();
+      };
+      workers.push_back({name, std::make_unique<ScriptedWorker>(step)});
     }
-    waker_->wake();
     return workers;
   });
-  // Before the idle step's wait: nothing else would ever end it.
   core_->request_save(1);
-  std::thread waker([this] {
-    while (core_->probe().state != LoopState::Finished) {
-      waker_->wake();
-      std::this_thread::yield();
-    }
-  });
   core_->run(0);
-  waker.join();
   EXPECT_EQ(turns, (Lines{"a1", "b1", "a2", "b2", "b3", "b4"}));
   EXPECT_EQ(heard_, (Lines{"started", "saved 1 ok", "ended ok"}));
   EXPECT_EQ(core_->take_saved(1)->size(), 2U);

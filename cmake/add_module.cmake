@@ -17,6 +17,9 @@ function(sluice_add_tests module label timeout)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE sluice_${module} ${MODULE_TEST_DEPS} GTest::gmock GTest::gtest_main)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  if(MODULE_TORCH)
+    target_precompile_headers(${target} REUSE_FROM sluice_pch)
+  endif()
   target_compile_definitions(${target} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                SLUICE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST

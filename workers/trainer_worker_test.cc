@@ -128,7 +128,7 @@ TEST_F(TrainerTest, StalenessCountsFromTheMomentOfUse) {
 }
 
 TEST_F(TrainerTest, EndsAtTheStepLimitWithACheckpointAndTheLastVersion) {
-  start({.batch = 1}, {.max_steps = 10});
+  start({.batch = 1}, {.run = 1, .incarnation = 0, .directory = "", .max_steps = 10});
   settle(*worker_);
   put(0, 0);
   put(0, 1);

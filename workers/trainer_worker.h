@@ -25,13 +25,13 @@ struct Trainer {
   using Publishes = Ports<Latest<Weights>>;
 
   std::string env = "CartPole-v1";
-  NetConfig net;
+  NetConfig net = {};
   int64_t batch = 64;            ///< chunks per version
   int64_t horizon = 128;         ///< steps per chunk, as the rollouts write them
   int64_t prefetch = 0;          ///< batches taken from the stream ahead of use
   int64_t schedule_steps = 0;    ///< environment steps that schedules are laid out for; 0 = open
   int64_t checkpoint_every = 0;  ///< versions between checkpoints; 0 = only at the end
-  LearnerFactory learner;
+  LearnerFactory learner = {};
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;

@@ -21,6 +21,7 @@ MARKER = re.compile(r"\s*(//|#) \[/?\w+\]$")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#[^)]*)?\)")
 REGISTERED = re.compile(r'\b(counter|gauge|histogram)\(\s*"(sluice_\w+)"')
 REPORTED = re.compile(r'\breport\(\s*"(\w+)"')
+COMMENT = re.compile(r"//.*")
 DOCUMENTED = re.compile(r"^\| `(sluice_\w+)` \| (\w+) \|", re.MULTILINE)
 METRICS_PAGE = "docs/metrics.md"
 
@@ -82,7 +83,7 @@ def check_metrics(root, sources, found):
             continue
         text = read(root, path)
         registered.update({name: (kind, path) for kind, name in REGISTERED.findall(text)})
-        reported.update((name, path) for name in REPORTED.findall(text))
+        reported.update((name, path) for name in REPORTED.findall(COMMENT.sub("", text)))
     exists = os.path.isfile(os.path.join(root, METRICS_PAGE))
     page = read(root, METRICS_PAGE) if exists else ""
     documented = dict(DOCUMENTED.findall(page))

@@ -1,0 +1,15 @@
+#pragma once
+#include "bench/bench.h"
+
+namespace sluice::bench {
+
+/// The benchmarks; each is documented in its own file.
+Result<Report> run_service(const BenchOptions& options);
+Result<Report> run_stream(const BenchOptions& options);
+Result<Report> run_idle(const BenchOptions& options);
+Result<Report> run_ppo_cartpole(const BenchOptions& options);
+Result<Report> run_time_to_475(const BenchOptions& options);
+Result<Report> run_repeat(const BenchOptions& options);
+Result<Report> run_learning(const BenchOptions& options);
+
+}  // namespace sluice::bench

@@ -1,0 +1,35 @@
+#include "bench/programs.h"
+#include "dataflow/base/nearest.h"
+
+#include <algorithm>
+
+namespace sluice::bench {
+
+const std::vector<Bench>& benches() {
+  static const std::vector<Bench> all = {
+      {"service", "rollout to inference service, zero-cost environment and policy", run_service},
+      {"stream", "trajectories of 32 floats and 200 steps from loop to loop", run_stream},
+      {"idle", "memory and processor time of 1,000 idle workers", run_idle},
+      {"ppo-cartpole", "env steps/s while PPO trains on CartPole-v1, beside its peers",
+       run_ppo_cartpole},
+      {"time-to-475", "seconds until PPO's evaluation on CartPole-v1 is 475, beside its peer",
+       run_time_to_475},
+      {"repeat", "the same seed twice, and a resumed run, give the same bits", run_repeat},
+      {"learning", "scores of 5 seeds on CartPole-v1 and Pendulum-v1", run_learning},
+  };
+  return all;
+}
+
+Result<Bench> find_bench(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Bench& bench : benches()) {
+    if (bench.name == name) return bench;
+    names.emplace_back(bench.name);
+  }
+  if (name.empty()) {
+    return invalid_argument("name a benchmark: {}", fmt::join(names, ", "));
+  }
+  return error(Code::NotFound, "no benchmark '{}'{}", name, did_you_mean(name, names));
+}
+
+}  // namespace sluice::bench

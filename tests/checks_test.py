@@ -124,6 +124,12 @@ class Checks(unittest.TestCase):
         self.write("envs/a.cc", 'run.report("score", 1);\n')
         self.refused("docs/metrics.md", "none\n", "docs", "reported number score")
 
+    def test_benchmarks_page(self):
+        table = '{"one", "measures", run_one},\n'
+        self.write("docs/benchmarks.md", "| `sluice bench two` | | |\n")
+        self.refused("bench/registry.cc", table, "docs", "benchmark one is missing")
+        self.refused("bench/registry.cc", table, "docs", "no benchmark two")
+
 
 if __name__ == "__main__":
     unittest.main()

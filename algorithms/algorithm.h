@@ -15,6 +15,7 @@ struct Loss {
   std::vector<std::pair<std::string, double>> stats;  ///< means over the minibatch, for reports
 };
 
+// [algorithm]
 /// A learning rule that users plug in. Rows lie first in every tensor. A batch has the columns of
 /// the rollout ("obs", "action", "log_prob", "value", "advantage", "return", ..); the outputs of
 /// the network are "logits" or "mean" and "log_std", and "value". Called from one thread.
@@ -29,5 +30,6 @@ class Algorithm {
   /// The loss of one minibatch, already averaged.
   [[nodiscard]] virtual Loss loss(const TensorMap& outputs, const TensorMap& minibatch) = 0;
 };
+// [/algorithm]
 
 }  // namespace sluice

@@ -30,7 +30,7 @@ endif()
 if(TARGET sluice_cuda)
   install(TARGETS sluice_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-foreach(_folder actors algorithms dataflow envs inference models trainer workers)
+foreach(_folder actors algorithms apps dataflow envs inference models trainer workers)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${_folder})
     install(DIRECTORY ${_folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sluice
       FILES_MATCHING PATTERN "*.h")

@@ -13,6 +13,7 @@ constexpr int64_t kFarthest = 5;
 
 }  // namespace
 
+// [spec]
 // 2. What a graph must know before it runs. Nothing here may change later.
 DummyEnv::DummyEnv(std::string name)
     : spec_{std::move(name),
@@ -20,7 +21,9 @@ DummyEnv::DummyEnv(std::string name)
             ActionSpec::discrete(2),
             kMaxSteps,
             std::nullopt} {}
+// [/spec]
 
+// [reset]
 // 3. Draw the start state. All randomness comes from the generator in the state: a seed restarts
 // it, no seed goes on with it. That is what makes runs repeat.
 Status DummyEnv::reset(std::optional<uint64_t> seed, ObservationOut observation) {
@@ -34,7 +37,9 @@ Status DummyEnv::reset(std::optional<uint64_t> seed, ObservationOut observation)
   observe(observation);
   return {};
 }
+// [/reset]
 
+// [step]
 // 4. Check first, then change: a refused step leaves no trace. An end that the task itself defines
 // is `terminated`; running out of time is `truncated`; both may be set.
 Status DummyEnv::step(const void* action, ObservationOut observation, Transition& out) {
@@ -52,7 +57,9 @@ Status DummyEnv::step(const void* action, ObservationOut observation, Transition
   observe(observation);
   return {};
 }
+// [/step]
 
+// [observe]
 // 5. Write every element of every observation tensor, and nothing beyond.
 void DummyEnv::observe(ObservationOut observation) const noexcept {
   const float values[] = {static_cast<float>(state_.position), static_cast<float>(state_.target),
@@ -60,6 +67,7 @@ void DummyEnv::observe(ObservationOut observation) const noexcept {
                           static_cast<float>(state_.steps) / kMaxSteps};
   std::memcpy(observation[0], values, sizeof(values));
 }
+// [/observe]
 
 std::string DummyEnv::save() const { return pack_state(spec_.name, state_); }
 

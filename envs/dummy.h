@@ -21,6 +21,7 @@ class DummyEnv final : public Env {
   Status load(std::string_view state) override;
 
  private:
+  // [state]
   /// 1. All that changes from step to step, in 8-byte numbers only: save() writes it as it is.
   struct State {
     int64_t position = 0;
@@ -29,6 +30,7 @@ class DummyEnv final : public Env {
     int64_t steps = 0;
     int64_t running = 0;  // 1 between reset and the end of the episode
   };
+  // [/state]
 
   void observe(ObservationOut observation) const noexcept;
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace sluice {
@@ -43,6 +44,24 @@ TEST_F(StepAll, DoesToEveryRowWhatItsOwnStepWould) {
     EXPECT_EQ(out_[i].terminated, transition.terminated);
   }
 }
+
+// [test]
+TEST(DummyEnv, EndsAtTheTargetWithARewardOfOne) {
+  DummyEnv env;
+  float obs[4];  // position, target, way to go, time used
+  void* slice = obs;
+  ASSERT_TRUE(env.reset(/*seed=*/1, {&slice, 1}).ok());
+  const int64_t towards = obs[1] > 0 ? 1 : 0;
+  Transition t;
+  for (auto way = static_cast<int64_t>(std::abs(obs[1])); way > 0; --way) {
+    EXPECT_FALSE(t.terminated);
+    ASSERT_TRUE(env.step(&towards, {&slice, 1}, t).ok());
+  }
+  EXPECT_TRUE(t.terminated);
+  EXPECT_EQ(t.reward, 1);
+  EXPECT_EQ(obs[0], obs[1]);
+}
+// [/test]
 
 TEST_F(StepAll, NamesTheRowThatFailedAndStopsThere) {
   actions_[1] = 9;

@@ -114,6 +114,7 @@ Graph catch_graph() {
       with_algorithm([] { return std::make_unique<ActorCriticLoss>(); }, update);
   // [/with_algorithm]
 
+  // [graph]
   Graph g{"catch"};
   auto act = g.service<Observation, Action>("act").batch(up_to(32), within(1ms));
   auto samples = g.stream<Trajectory>("samples").capacity(32).admit_ahead(0, 32);
@@ -126,6 +127,7 @@ Graph catch_graph() {
   g.add("evaluator",
         Evaluator{.env = "Catch-v0", .episodes = 100, .has_target = true, .target = 0.95})
       .follows(weights);
+  // [/graph]
   return g;
 }
 

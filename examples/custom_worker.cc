@@ -23,7 +23,7 @@ class WeightMeterWorker final : public Worker {
       : number_(number),
         run_(context.run()),
         weights_(std::move(weights)),
-        seen_(context.metrics().counter("sluice_meter_versions_total", "Versions measured.",
+        seen_(context.metrics().counter("meter_versions_total", "Versions measured.",
                                         context.labels())) {}
 
   Result<StepResult> step() override {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks of the tree: format, layering, text rules, and that every header compiles alone.
+# Checks of the tree: format, layering, text rules, pages that match the sources, and that every header compiles alone.
 #   scripts/check.sh [--text] [--root DIR]
 # --text leaves out the headers (no build). --root checks another tree (used by the self-test).
 set -euo pipefail
@@ -38,6 +38,7 @@ run() {
 run format check_format
 run layering python3 "$root/scripts/check_layering.py" "$tree"
 run text python3 "$root/scripts/check_text.py" "$tree"
+run docs python3 "$root/scripts/check_docs.py" "$tree"
 if ((headers)); then
   run headers "$root/scripts/build.sh" "${SLUICE_PRESET:-release}" check_headers
 fi

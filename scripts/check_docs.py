@@ -7,6 +7,7 @@ python3 scripts/check_docs.py [--fix] [ROOT] prints one line per fault and exits
   works too); without NAME, the whole file. --fix writes the source's lines into the page.
 - docs/metrics.md lists exactly the metrics that the sources register, with their types, and every
   number the workers report.
+- docs/benchmarks.md names the benchmarks in bench/registry.cc, and no others.
 - Links between pages lead to files that exist.
 """
 import os
@@ -21,8 +22,11 @@ MARKER = re.compile(r"\s*(//|#) \[/?\w+\]$")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#[^)]*)?\)")
 REGISTERED = re.compile(r'\b(counter|gauge|histogram)\(\s*"(sluice_\w+)"')
 REPORTED = re.compile(r'\breport\(\s*"(\w+)"')
+COMMENT = re.compile(r"//.*")
 DOCUMENTED = re.compile(r"^\| `(sluice_\w+)` \| (\w+) \|", re.MULTILINE)
 METRICS_PAGE = "docs/metrics.md"
+BENCH_PAGE = "docs/benchmarks.md"
+BENCH_TABLE = "bench/registry.cc"
 
 
 def read(root, path):
@@ -82,7 +86,7 @@ def check_metrics(root, sources, found):
             continue
         text = read(root, path)
         registered.update({name: (kind, path) for kind, name in REGISTERED.findall(text)})
-        reported.update((name, path) for name in REPORTED.findall(text))
+        reported.update((name, path) for name in REPORTED.findall(COMMENT.sub("", text)))
     exists = os.path.isfile(os.path.join(root, METRICS_PAGE))
     page = read(root, METRICS_PAGE) if exists else ""
     documented = dict(DOCUMENTED.findall(page))
@@ -96,6 +100,18 @@ def check_metrics(root, sources, found):
     for name, path in sorted(reported):
         if f"`{name}`" not in page:
             found.append(f"{METRICS_PAGE}: the reported number {name} ({path}) is missing")
+
+
+def check_benches(root, found):
+    if not os.path.isfile(os.path.join(root, BENCH_TABLE)):
+        return
+    page = read(root, BENCH_PAGE) if os.path.isfile(os.path.join(root, BENCH_PAGE)) else ""
+    there = set(re.findall(r'\{"([\w-]+)",\s*"[^"]*",\s*run_\w+\}', read(root, BENCH_TABLE)))
+    named = set(re.findall(r"^\| `sluice bench ([\w-]+)", page, re.MULTILINE))
+    for name in sorted(there - named):
+        found.append(f"{BENCH_PAGE}: benchmark {name} is missing")
+    for name in sorted(named - there):
+        found.append(f"{BENCH_PAGE}: there is no benchmark {name}")
 
 
 def main():
@@ -112,6 +128,7 @@ def main():
                 file.write(fixed)
             print(f"{page}: updated")
         check_links(root, page, text, found)
+    check_benches(root, found)
     check_metrics(root, tree.files(root, [".cc", ".h"]), found)
     if fix:
         found = [fault for fault in found if "differs from the source" not in fault]

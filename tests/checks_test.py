@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -14,12 +15,15 @@ class Checks(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.tree)
         shutil.copy(os.path.join(ROOT, ".clang-format"), self.tree)
 
-    def check(self, path, text):
-        """Exit code and output of the checks over a tree of one file."""
+    def write(self, path, text):
         full = os.path.join(self.tree, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "w", encoding="utf-8") as file:
             file.write(text)
+
+    def check(self, path, text):
+        """Exit code and output of the checks over a tree with this file."""
+        self.write(path, text)
         done = subprocess.run([os.path.join(ROOT, "scripts/check.sh"), "--root", self.tree],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.returncode, done.stdout
@@ -90,6 +94,41 @@ class Checks(unittest.TestCase):
 
     def test_header_without_pragma_once(self):
         self.refused("envs/a.h", "int a();\n", "text", "no #pragma once")
+
+    def test_snippet_that_drifted_from_its_source(self):
+        self.write("envs/a.cc", "// [part]\nint b;\n// [/part]\n")
+        page = "<!-- snippet: envs/a.cc part -->\n```cpp\nint %s;\n```\n"
+        self.accepted("docs/a.md", page % "b")
+        self.refused("docs/a.md", page % "c", "docs", "docs/a.md: snippet envs/a.cc part: differs")
+        fix = [sys.executable, os.path.join(ROOT, "scripts/check_docs.py"), "--fix", self.tree]
+        subprocess.run(fix, check=True, stdout=subprocess.DEVNULL)
+        with open(os.path.join(self.tree, "docs/a.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), page % "b")
+
+    def test_snippet_without_a_source(self):
+        page = "<!-- snippet: envs/a.cc part -->\n```cpp\nint b;\n```\n"
+        self.refused("docs/a.md", page, "docs", "no such file")
+        self.write("envs/a.cc", "int b;\n")
+        self.refused("docs/a.md", page, "docs", "no such pair of markers")
+
+    def test_link_to_nowhere(self):
+        self.refused("docs/a.md", "see [this](b.md)\n", "docs", "the link to b.md leads nowhere")
+
+    def test_metrics_page(self):
+        page = "| `sluice_a_total` | counter | | |\n"
+        self.refused("docs/metrics.md", page, "docs", "no source registers sluice_a_total")
+        self.write("envs/a.cc", 'auto& a = m.counter("sluice_a_total", "");\n')
+        self.accepted("docs/metrics.md", page)
+        self.refused("docs/metrics.md", "none\n", "docs", "sluice_a_total (counter, envs/a.cc) is")
+        self.refused("docs/metrics.md", page.replace("counter", "gauge"), "docs", "not a gauge")
+        self.write("envs/a.cc", 'run.report("score", 1);\n')
+        self.refused("docs/metrics.md", "none\n", "docs", "reported number score")
+
+    def test_benchmarks_page(self):
+        table = '{"one", "measures", run_one},\n'
+        self.write("docs/benchmarks.md", "| `sluice bench two` | | |\n")
+        self.refused("bench/registry.cc", table, "docs", "benchmark one is missing")
+        self.refused("bench/registry.cc", table, "docs", "no benchmark two")
 
 
 if __name__ == "__main__":

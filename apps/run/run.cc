@@ -99,7 +99,11 @@ int run(Graph graph, Placement placement, int argc, char** argv) {
   CLI::App app(graph.name());
   RunOptions options;
   add_run_flags(app, options);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
   const auto recipe = recipe_of({std::move(graph), std::move(placement), -1});
   return run_recipe(*recipe, options);
 }

@@ -33,6 +33,7 @@ struct LatestSpec {
   std::string payload;
 };
 
+// [transport]
 /// Carries channels between the loops that use them: pointers in one process here, shared memory or
 /// ZeroMQ elsewhere. open_*() of the same channel name from any thread joins the same channel.
 /// Every endpoint wakes its own loop's Waker when something changes for it. All transports pass the
@@ -56,5 +57,6 @@ class Transport {
   virtual Result<std::unique_ptr<RawLatestFollower>> open_follower(const LatestSpec& spec,
                                                                    Waker& waker) = 0;
 };
+// [/transport]
 
 }  // namespace sluice

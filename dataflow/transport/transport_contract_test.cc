@@ -7,6 +7,7 @@
 namespace sluice::contract {
 namespace {
 
+// [places]
 class LocalPlaces final : public Places {
  public:
   Transport& near() override { return transport_; }
@@ -25,6 +26,7 @@ class LocalPlaces final : public Places {
 INSTANTIATE_TEST_SUITE_P(Local, TransportContract,
                          ::testing::Values(Factory{
                              "local", [] { return std::make_unique<LocalPlaces>(); }}));
+// [/places]
 
 class Follower {
  public:

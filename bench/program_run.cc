@@ -57,6 +57,11 @@ Status ProgramRun::stop() {
   return launcher_->control().shutdown(kGrace);
 }
 
+Status ProgramRun::stop_training() {
+  control_.request_stop("measured");
+  return stop();
+}
+
 double ProgramRun::metric(std::string_view name) const {
   double sum = 0;
   for (const auto& sample : metrics_.snapshot()) {

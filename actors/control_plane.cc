@@ -14,12 +14,13 @@ namespace sluice {
 namespace {
 
 constexpr TimeNs kSlack = 2 * kSecond;  // for the answer itself, on a busy machine
+constexpr int kSchedulerThreads = 2;    // of the actor system; the loops have their own
 
 }  // namespace
 
 class ControlPlane::Impl {
  public:
-  explicit Impl(ControlOptions options) : options_(options), runtime_(options.scheduler_threads) {}
+  explicit Impl(ControlOptions options) : options_(options), runtime_(kSchedulerThreads) {}
 
   ~Impl() {
     if (!supervisor_) return;
@@ -66,7 +67,7 @@ class ControlPlane::Impl {
   const std::shared_ptr<RunBoard> board_ = std::make_shared<RunBoard>();
   std::vector<LoopSpec> specs_;
   std::atomic<int64_t> last_ticket_{0};
-  bool ended_ = false;
+  std::atomic<bool> ended_{false};
   ActorRuntime runtime_;
   SupervisorControl supervisor_;
 };

@@ -72,9 +72,6 @@ struct ControlOptions {
   TimeNs step_deadline = 0;
   /// How long start() waits for all loops to be made.
   TimeNs start_within = 600 * kSecond;
-  /// Keep the saved state of workers that have finished, so that a later checkpoint has it.
-  bool keep_final_state = true;
-  int scheduler_threads = 2;  ///< of the actor system; the loops have their own
 };
 
 /// Runs and supervises loops. Knows nothing of graphs or channels.

@@ -1,9 +1,10 @@
 #include "actors/control_plane.h"
 
+#include "tests/support/scripted_worker.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -12,35 +13,6 @@
 
 namespace sluice {
 namespace {
-
-/// A worker made of functions.
-class Scripted final : public Worker {
- public:
-  using Step = std::function<Result<StepResult>(int64_t step, bool draining)>;
-  explicit Scripted(Step step) : step_(std::move(step)) {}
-
-  Result<StepResult> step() override {
-    ++steps_;
-    return step_(steps_, draining());
-  }
-  Status save(Snapshot& out) const override {
-    out.put_value("steps", steps_);
-    return {};
-  }
-
- private:
-  Step step_;
-  int64_t steps_ = 0;
-};
-
-std::function<Result<std::vector<HostedWorker>>(Waker&, int)> one(std::string name,
-                                                                  Scripted::Step step) {
-  return [name, step](Waker&, int) -> Result<std::vector<HostedWorker>> {
-    std::vector<HostedWorker> workers;
-    workers.push_back({name, std::make_unique<Scripted>(step)});
-    return workers;
-  };
-}
 
 Result<StepResult> count_until_drained(int64_t /*step*/, bool draining) {
   if (draining) return StepResult::finished();
@@ -83,10 +55,11 @@ TEST_F(ControlPlaneTest, FinishedLoopThatEndsTheRunEndsItWell) {
   control_->add({.name = "trainer/0",
                  .stage = 2,
                  .ends_run = true,
-                 .make = one("trainer/0", [](int64_t step, bool) -> Result<StepResult> {
+                 .make = one_worker("trainer/0", [](int64_t step, bool) -> Result<StepResult> {
                    return step < 100 ? StepResult::progress() : StepResult::finished();
                  })});
-  control_->add({.name = "policy/0", .stage = 1, .make = one("policy/0", idle_until_drained)});
+  control_->add(
+      {.name = "policy/0", .stage = 1, .make = one_worker("policy/0", idle_until_drained)});
   ASSERT_TRUE(control_->start().ok());
   ASSERT_TRUE(eventually([&] { return control_->outcome().has_value(); }));
   EXPECT_TRUE(control_->outcome()->ok());
@@ -104,15 +77,16 @@ TEST_F(ControlPlaneTest, FailedLoopIsMadeAgainWhileOthersGoOn) {
   std::atomic<int> last_attempt{-1};
   control_->add({.name = "bad/0", .restart = kQuick, .make = [&](Waker& w, int attempt) {
                    last_attempt = attempt;
-                   return one("bad/0",
-                              [attempt](int64_t step, bool draining) -> Result<StepResult> {
-                                if (attempt == 0 && step == 17) throw std::runtime_error("boom");
-                                if (attempt == 1 && step == 5)
-                                  return error(Code::DataLoss, "bad bytes");
-                                return count_until_drained(step, draining);
-                              })(w, attempt);
+                   return one_worker("bad/0",
+                                     [attempt](int64_t step, bool draining) -> Result<StepResult> {
+                                       if (attempt == 0 && step == 17)
+                                         throw std::runtime_error("boom");
+                                       if (attempt == 1 && step == 5)
+                                         return error(Code::DataLoss, "bad bytes");
+                                       return count_until_drained(step, draining);
+                                     })(w, attempt);
                  }});
-  control_->add({.name = "good/0", .make = one("good/0", count_until_drained)});
+  control_->add({.name = "good/0", .make = one_worker("good/0", count_until_drained)});
   ASSERT_TRUE(control_->start().ok());
   ASSERT_TRUE(
       eventually([&] { return last_attempt == 2 && status(0).state == LoopState::Running; }));
@@ -129,7 +103,7 @@ TEST_F(ControlPlaneTest, SpentBudgetEndsTheRunWithOneLine) {
   plane();
   control_->add({.name = "rollout/0",
                  .restart = kQuick,
-                 .make = one("rollout/0", [](int64_t step, bool) -> Result<StepResult> {
+                 .make = one_worker("rollout/0", [](int64_t step, bool) -> Result<StepResult> {
                    if (step == 17) throw std::runtime_error("boom");
                    return StepResult::progress();
                  })});
@@ -154,8 +128,8 @@ TEST_F(ControlPlaneTest, StartReportsALoopThatCannotBeMade) {
 
 TEST_F(ControlPlaneTest, CheckpointHoldsEveryWorkerAndPauseStopsThem) {
   plane();
-  control_->add({.name = "a", .make = one("a/0", count_until_drained)});
-  control_->add({.name = "b", .make = one("b/0", idle_until_drained)});
+  control_->add({.name = "a", .make = one_worker("a/0", count_until_drained)});
+  control_->add({.name = "b", .make = one_worker("b/0", idle_until_drained)});
   ASSERT_TRUE(control_->start().ok());
   control_->pause();
   ASSERT_TRUE(eventually([&] {
@@ -181,14 +155,15 @@ TEST_F(ControlPlaneTest, ShutdownDrainsStageAfterStage) {
   std::vector<std::string> order;
   for (int stage : {2, 0, 1}) {
     const std::string name = "stage" + std::to_string(stage);
-    control_->add({.name = name,
-                   .stage = stage,
-                   .make = one(name, [&, name](int64_t, bool draining) -> Result<StepResult> {
-                     if (!draining) return StepResult::idle();
-                     std::lock_guard lock(mutex);
-                     order.push_back(name);
-                     return StepResult::finished();
-                   })});
+    control_->add(
+        {.name = name,
+         .stage = stage,
+         .make = one_worker(name, [&, name](int64_t, bool draining) -> Result<StepResult> {
+           if (!draining) return StepResult::idle();
+           std::lock_guard lock(mutex);
+           order.push_back(name);
+           return StepResult::finished();
+         })});
   }
   ASSERT_TRUE(control_->start().ok());
   EXPECT_TRUE(control_->shutdown(10 * kSecond).ok());
@@ -200,7 +175,7 @@ TEST_F(ControlPlaneTest, ShutdownAbandonsAStuckLoop) {
   std::atomic<bool> release{false};
   std::atomic<bool> stuck{false};
   control_->add(
-      {.name = "stuck/0", .make = one("stuck/0", [&](int64_t, bool) -> Result<StepResult> {
+      {.name = "stuck/0", .make = one_worker("stuck/0", [&](int64_t, bool) -> Result<StepResult> {
                             stuck = true;
                             release.wait(false);
                             return StepResult::progress();
@@ -220,11 +195,12 @@ TEST_F(ControlPlaneTest, HungStepIsReplacedByAFreshLoop) {
   plane(50 * kMillisecond);
   std::atomic<bool> release{false};
   control_->add({.name = "hang/0", .restart = kQuick, .make = [&](Waker& w, int attempt) {
-                   return one("hang/0", [&, attempt](int64_t step, bool d) -> Result<StepResult> {
-                     if (attempt > 0) return idle_until_drained(step, d);
-                     if (step == 3) release.wait(false);
-                     return StepResult::progress();
-                   })(w, attempt);
+                   return one_worker("hang/0",
+                                     [&, attempt](int64_t step, bool d) -> Result<StepResult> {
+                                       if (attempt > 0) return idle_until_drained(step, d);
+                                       if (step == 3) release.wait(false);
+                                       return StepResult::progress();
+                                     })(w, attempt);
                  }});
   ASSERT_TRUE(control_->start().ok());
   ASSERT_TRUE(
@@ -237,6 +213,62 @@ TEST_F(ControlPlaneTest, HungStepIsReplacedByAFreshLoop) {
   EXPECT_TRUE(eventually([&] { return control_->abandoned() == 0; }));
   EXPECT_EQ(status(0).steps, 2) << "late results are ignored";
   EXPECT_TRUE(control_->shutdown(10 * kSecond).ok());
+}
+
+TEST_F(ControlPlaneTest, StopNowEndsEveryLoopAfterItsStep) {
+  plane();
+  // These would never drain.
+  control_->add({.name = "busy", .make = one_worker("busy", [](int64_t, bool) {
+                                   return Result<StepResult>(StepResult::progress());
+                                 })});
+  control_->add({.name = "idle", .make = one_worker("idle", [](int64_t, bool) {
+                                   return Result<StepResult>(StepResult::idle());
+                                 })});
+  ASSERT_TRUE(control_->start().ok());
+  control_->stop_now();
+  EXPECT_TRUE(control_->shutdown(10 * kSecond).ok());
+  EXPECT_EQ(control_->outcome()->code(), Code::Cancelled);
+  EXPECT_EQ(control_->checkpoint(10 * kSecond).status().message(),
+            "no checkpoint: worker busy: busy was stopped before its end");
+}
+
+TEST_F(ControlPlaneTest, GoesWithoutAShutdown) {
+  struct Tracked final : Worker {
+    explicit Tracked(std::atomic<int>& count) : alive(count) { ++alive; }
+    ~Tracked() override { --alive; }
+    Result<StepResult> step() override { return StepResult::idle(); }
+    std::atomic<int>& alive;
+  };
+  std::atomic<int> alive{0};
+  plane();
+  for (const char* name : {"a", "b"}) {
+    control_->add({.name = name, .make = [&](Waker&, int) -> Result<std::vector<HostedWorker>> {
+                     std::vector<HostedWorker> workers;
+                     workers.push_back({"w", std::make_unique<Tracked>(alive)});
+                     return workers;
+                   }});
+  }
+  ASSERT_TRUE(control_->start().ok());
+  EXPECT_EQ(alive, 2);
+  control_.reset();
+  EXPECT_EQ(alive, 0) << "threads and workers are gone";
+}
+
+TEST_F(ControlPlaneTest, NeedsAStart) {
+  plane();
+  EXPECT_EQ(control_->checkpoint(kSecond).status().code(), Code::FailedPrecondition);
+  EXPECT_TRUE(control_->status(kSecond).empty());
+  EXPECT_TRUE(control_->shutdown(kSecond).ok());
+  control_->add({.name = "a", .make = one_worker("a", idle_until_drained)});
+  control_->add({.name = "a", .make = one_worker("a", idle_until_drained)});
+  EXPECT_EQ(control_->start().message(), "two loops are named 'a'");
+}
+
+TEST_F(ControlPlaneTest, StartsOnce) {
+  plane();
+  control_->add({.name = "a", .make = one_worker("a", idle_until_drained)});
+  ASSERT_TRUE(control_->start().ok());
+  EXPECT_EQ(control_->start().message(), "already started");
 }
 
 }  // namespace

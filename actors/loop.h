@@ -47,8 +47,12 @@ class Loop {
   /// Gives the thread up: the listener is not called any more and late results are ignored.
   virtual void abandon() = 0;
   [[nodiscard]] virtual LoopProbe probe() const = 0;
-  /// The snapshots of the latest ticket; after a clean end those of the finished workers.
-  virtual Result<Snapshots> take_saved() = 0;
+  /// The snapshots of one ticket, once. When the loop has ended well without getting to the ticket:
+  /// those of the finished workers.
+  virtual Result<Snapshots> take_saved(int64_t ticket) = 0;
+  /// After a good end: the snapshots of the finished workers, once. An error when a worker was
+  /// stopped before it had finished.
+  virtual Result<Snapshots> take_final() = 0;
   /// An abandoned thread that has not come back from its worker.
   [[nodiscard]] virtual bool stuck() const = 0;
 };

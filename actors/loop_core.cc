@@ -153,15 +153,13 @@ Result<bool> LoopCore::round(TimeNs& until) {
 Status LoopCore::finish(Slot& slot) {
   if (life() != Life::Attached) return {};
   stepping_.store(false, std::memory_order_relaxed);
-  if (options_.keep_final_state) {
-    Snapshot snapshot;
-    if (Status status = slot.worker->save(snapshot); !status.ok()) {
-      final_status_ = status.with_context(slot.name);
-      log(LogLevel::Warning, "worker {} finished, but its state could not be saved: {}", slot.name,
-          status.to_string());
-    } else {
-      final_[slot.name] = std::move(snapshot);
-    }
+  Snapshot snapshot;
+  if (Status status = slot.worker->save(snapshot); !status.ok()) {
+    final_status_ = status.with_context(slot.name);
+    log(LogLevel::Warning, "worker {} finished, but its state could not be saved: {}", slot.name,
+        status.to_string());
+  } else {
+    final_[slot.name] = std::move(snapshot);
   }
   slot.worker.reset();
   return {};
@@ -181,8 +179,8 @@ void LoopCore::save(int64_t ticket) {
   }
   std::lock_guard lock(mutex_);
   if (life() != Life::Attached) return;
-  saved_ = status.ok() ? std::move(all) : Snapshots{};
-  saved_status_ = status;
+  saved_ticket_ = ticket;
+  saved_ = status.ok() ? Result<Snapshots>(std::move(all)) : status;
   if (listener_ != nullptr) listener_->saved(ticket, status);
 }
 
@@ -244,7 +242,10 @@ void LoopCore::end(Status status) {
       return;
     }
   }
-  while (!slots_.empty()) slots_.pop_back();
+  for (; !slots_.empty(); slots_.pop_back()) {
+    if (!slots_.back().worker || !final_status_.ok()) continue;
+    final_status_ = Status(Code::Cancelled, slots_.back().name + " was stopped before its end");
+  }
   report_end(status);
 }
 
@@ -257,8 +258,9 @@ void LoopCore::report_end(const Status& status) {
   const LoopState state = status.ok() ? LoopState::Finished : LoopState::Failed;
   state_.store(state, std::memory_order_release);
   state_gauge_->set(static_cast<double>(state));
-  saved_ = std::move(final_);
-  saved_status_ = final_status_;
+  if (status.ok()) {
+    ended_with_ = final_status_.ok() ? Result<Snapshots>(std::move(final_)) : final_status_;
+  }
   if (listener_ != nullptr) listener_->ended(status);
   listener_ = nullptr;
   life_.store(Life::Gone, std::memory_order_release);
@@ -342,10 +344,19 @@ LoopProbe LoopCore::probe() const {
   return probe;
 }
 
-Result<Snapshots> LoopCore::take_saved() {
+Result<Snapshots> LoopCore::take_saved(int64_t ticket) {
   std::lock_guard lock(mutex_);
-  if (!saved_status_.ok()) return saved_status_;
-  return std::exchange(saved_, {});
+  if (ticket == saved_ticket_) {
+    return std::exchange(saved_, error(Code::Unavailable, "taken already"));
+  }
+  if (ended_with_) return *ended_with_;
+  return error(Code::Unavailable, "not saved");
+}
+
+Result<Snapshots> LoopCore::take_final() {
+  std::lock_guard lock(mutex_);
+  if (!ended_with_) return error(Code::Unavailable, "no good end");
+  return *std::exchange(ended_with_, std::nullopt);
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ class LoopCore {
   [[nodiscard]] bool abandoned() const { return life() != Life::Attached; }
   [[nodiscard]] bool stuck() const { return life() == Life::Abandoned; }
   [[nodiscard]] LoopProbe probe() const;
-  Result<Snapshots> take_saved();
+  Result<Snapshots> take_saved(int64_t ticket);
+  Result<Snapshots> take_final();
   void report_end(const Status& status);
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -75,7 +77,7 @@ class LoopCore {
 
   // Loop thread only.
   std::vector<Slot> slots_;
-  Snapshots final_;
+  Snapshots final_;  // of finished workers
   Status final_status_;
   const Slot* current_slot_ = nullptr;
   bool drained_ = false;
@@ -102,8 +104,9 @@ class LoopCore {
   std::mutex mutex_;
   LoopListener* listener_ = nullptr;
   Commands commands_;
-  Snapshots saved_;
-  Status saved_status_;
+  int64_t saved_ticket_ = 0;
+  Result<Snapshots> saved_ = Snapshots{};
+  std::optional<Result<Snapshots>> ended_with_;  // set by a good end
   Gauge* busy_seconds_;
   Gauge* idle_seconds_;
   Gauge* state_gauge_;

@@ -45,7 +45,8 @@ void LoopHost::abandon() {
 }
 
 LoopProbe LoopHost::probe() const { return core_->probe(); }
-Result<Snapshots> LoopHost::take_saved() { return core_->take_saved(); }
+Result<Snapshots> LoopHost::take_saved(int64_t ticket) { return core_->take_saved(ticket); }
+Result<Snapshots> LoopHost::take_final() { return core_->take_final(); }
 bool LoopHost::stuck() const { return core_->stuck(); }
 
 }  // namespace sluice

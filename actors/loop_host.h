@@ -28,7 +28,8 @@ class LoopHost final : public Loop {
   void stop() override;
   void abandon() override;
   [[nodiscard]] LoopProbe probe() const override;
-  Result<Snapshots> take_saved() override;
+  Result<Snapshots> take_saved(int64_t ticket) override;
+  Result<Snapshots> take_final() override;
   [[nodiscard]] bool stuck() const override;
 
  private:

@@ -31,8 +31,6 @@ using WorkerControl = caf::typed_actor<
     /// Attempt number of the loop about to start.
     compat::Takes<msg::config_atom, int32_t>, compat::Takes<msg::start_atom>,
     compat::Takes<msg::pause_atom>, compat::Takes<msg::resume_atom>,
-    /// One LoopStatus (status_codec.h).
-    compat::Answers<msg::status_atom>::With<std::string>,
     /// Ticket; the loop keeps the snapshots until they are taken. Answers "" or the error.
     compat::Answers<msg::save_atom, int64_t>::With<std::string>, compat::Takes<msg::drain_atom>,
     compat::Takes<msg::stop_atom>>;
@@ -45,7 +43,9 @@ using WorkerEvents = WorkerControl::extend<compat::Takes<msg::started_atom>,
 /// The supervisor of one process. Answers of type std::string: "" is success.
 using SupervisorControl = caf::typed_actor<
     compat::Answers<msg::start_atom>::With<std::string>, compat::Takes<msg::pause_atom>,
-    compat::Takes<msg::resume_atom>, compat::Answers<msg::status_atom>::With<std::string>,
+    compat::Takes<msg::resume_atom>,
+    /// All LoopStatus (status_codec.h).
+    compat::Answers<msg::status_atom>::With<std::string>,
     /// Ticket; the snapshots lie on the shared shelf.
     compat::Answers<msg::save_atom, int64_t>::With<std::string>,
     /// Grace in nanoseconds; answers when all loops have ended or were abandoned.

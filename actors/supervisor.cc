@@ -5,14 +5,10 @@
 #include "actors/worker_actor.h"
 #include "dataflow/base/log.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 namespace sluice {
 namespace {
-
-constexpr TimeNs kStopReserve = kSecond;  // part of the grace left for stopping what did not drain
 
 std::chrono::nanoseconds span(TimeNs time) {
   return std::chrono::nanoseconds(std::max<TimeNs>(time, 0));
@@ -43,10 +39,9 @@ void Supervisor::start(Answer answer) {
 void Supervisor::start_next_stage() {
   if (!starting_ || closing_) return;
   std::optional<int> stage;
-  for (const Record& record : records_) {
-    const bool launched = record.live() || record.rest != LoopState::Configured;
-    if (launched && !record.made) return;
-    if (!launched) stage = std::max(stage.value_or(record.spec.stage), record.spec.stage);
+  for (const LoopRecord& record : records_) {
+    if (record.launched() && !record.made) return;
+    if (!record.launched()) stage = std::max(stage.value_or(record.spec.stage), record.spec.stage);
   }
   if (!stage) {
     starting_->deliver(std::string());
@@ -59,10 +54,8 @@ void Supervisor::start_next_stage() {
 }
 
 void Supervisor::launch(int32_t index) {
-  Record& record = records_[static_cast<size_t>(index)];
-  record.loop = setup_->factory(record.spec, record.waker);
-  record.since = setup_->options.clock.now();
-  record.beats = 0;
+  LoopRecord& record = records_[static_cast<size_t>(index)];
+  record.begin(setup_->factory(record.spec, record.waker), setup_->options.clock.now());
   const WorkerEvents actor = self_->spawn(
       worker_actor, WorkerSetup{record.spec.name, index, record.loop, SupervisorControl(self_)});
   record.actor = actor;
@@ -73,7 +66,7 @@ void Supervisor::launch(int32_t index) {
 }
 
 void Supervisor::on_started(int32_t index, int32_t attempt) {
-  Record& record = records_[static_cast<size_t>(index)];
+  LoopRecord& record = records_[static_cast<size_t>(index)];
   if (record.attempt != attempt) return;
   record.made = true;
   setup_->board->notify();
@@ -82,7 +75,7 @@ void Supervisor::on_started(int32_t index, int32_t attempt) {
 
 void Supervisor::pause(bool paused) {
   paused_ = paused;
-  for (const Record& record : records_) {
+  for (const LoopRecord& record : records_) {
     if (!record.live()) continue;
     if (paused) {
       compat::send(self_, record.actor, msg::pause_atom_v);
@@ -95,7 +88,7 @@ void Supervisor::pause(bool paused) {
 // --- ends and restarts -------------------------------------------------------------------------
 
 void Supervisor::on_down(const caf::actor_addr& who, const caf::error& reason) {
-  const auto found = std::find_if(records_.begin(), records_.end(), [&](const Record& r) {
+  const auto found = std::find_if(records_.begin(), records_.end(), [&](const LoopRecord& r) {
     return r.live() && r.actor.address() == who;
   });
   if (found == records_.end()) return;  // of an attempt that was given up
@@ -110,24 +103,21 @@ void Supervisor::on_down(const caf::actor_addr& who, const caf::error& reason) {
   end_if_all_ended();
 }
 
-void Supervisor::retire(Record& record, LoopState rest) {
-  if (record.loop) record.steps_before += record.loop->probe().steps;
-  record.loop.reset();
-  record.actor = nullptr;
-  record.rest = rest;
+void Supervisor::retire(LoopRecord& record, LoopState rest) {
+  record.retire(rest);
   setup_->options.metrics.gauge("sluice_worker_state", "", {{"worker", record.spec.name}})
       .set(static_cast<double>(rest));
 }
 
-void Supervisor::finished(Record& record) {
-  record.final_state = record.loop->take_saved();
+void Supervisor::finished(LoopRecord& record) {
+  record.final_state = record.loop->take_final();
   retire(record, LoopState::Finished);
   record.made = true;
   if (!closing_) {
     bool any_marked = false;
     bool marked_done = true;
     bool all_done = true;
-    for (const Record& r : records_) {
+    for (const LoopRecord& r : records_) {
       const bool done = r.rest == LoopState::Finished && !r.live();
       any_marked = any_marked || r.spec.ends_run;
       marked_done = marked_done && (done || !r.spec.ends_run);
@@ -140,7 +130,7 @@ void Supervisor::finished(Record& record) {
 }
 
 void Supervisor::fail(int32_t index, const std::string& text) {
-  Record& record = records_[static_cast<size_t>(index)];
+  LoopRecord& record = records_[static_cast<size_t>(index)];
   record.last_error = text;
   retire(record, LoopState::Failed);
   if (closing_) {
@@ -175,13 +165,13 @@ void Supervisor::fail(int32_t index, const std::string& text) {
 }
 
 void Supervisor::on_restart(int32_t index, int32_t attempt) {
-  const Record& record = records_[static_cast<size_t>(index)];
+  const LoopRecord& record = records_[static_cast<size_t>(index)];
   if (closing_ || record.live() || record.attempt != attempt) return;
   launch(index);
 }
 
 /// Leaves the loop's thread to itself; nothing of it is heard any more.
-void Supervisor::give_up(Record& record) {
+void Supervisor::give_up(LoopRecord& record) {
   record.loop->abandon();
   setup_->board->bury(record.loop);
   compat::kill(record.actor);
@@ -197,15 +187,10 @@ void Supervisor::on_check() {
   const TimeNs deadline = setup_->options.step_deadline;
   const TimeNs now = setup_->options.clock.now();
   for (size_t i = 0; i < records_.size(); ++i) {
-    Record& record = records_[i];
+    LoopRecord& record = records_[i];
     if (!record.live()) continue;
     const LoopProbe probe = record.loop->probe();
-    if (!probe.stepping || probe.beats != record.beats) {
-      record.beats = probe.beats;
-      record.since = now;
-      continue;
-    }
-    if (now - record.since < deadline) continue;
+    if (!record.hangs(probe, now, deadline)) continue;
     const std::string text = fmt::format("a step hangs for more than {} (step {})",
                                          duration_text(deadline), probe.current);
     log(LogLevel::Error, "worker {}: {}; its thread is abandoned", record.spec.name, text);
@@ -219,22 +204,10 @@ void Supervisor::on_check() {
 
 // --- status and checkpoints --------------------------------------------------------------------
 
-LoopStatus Supervisor::status_of(const Record& record) const {
-  LoopStatus status{record.spec.name,    record.rest, record.attempt,   record.abandoned,
-                    record.steps_before, 0,           record.last_error};
-  if (record.live()) {
-    const LoopProbe probe = record.loop->probe();
-    status.state = probe.state;
-    status.steps += probe.steps;
-    status.busy = probe.busy;
-  }
-  return status;
-}
-
 std::string Supervisor::status() const {
   std::vector<LoopStatus> all;
   all.reserve(records_.size());
-  for (const Record& record : records_) all.push_back(status_of(record));
+  for (const LoopRecord& record : records_) all.push_back(record.status());
   return encode_status(all);
 }
 
@@ -243,12 +216,13 @@ void Supervisor::save(int64_t ticket, Answer answer) {
     answer.deliver(std::string("another checkpoint is under way"));
     return;
   }
-  for (const Record& record : records_) {
+  for (const LoopRecord& record : records_) {
     if (record.live() || record.rest == LoopState::Finished) continue;
     answer.deliver(fmt::format("worker {} is {}", record.spec.name, sluice::name(record.rest)));
     return;
   }
-  saving_.emplace(Save{ticket, std::move(answer), records_.size(), "", {}});
+  saving_.emplace(Save{{ticket, records_.size()}, std::move(answer)});
+  deliver_save_if_complete();
   for (size_t i = 0; i < records_.size(); ++i) {
     if (!records_[i].live()) {
       saved(i, "");
@@ -261,38 +235,31 @@ void Supervisor::save(int64_t ticket, Answer answer) {
 }
 
 void Supervisor::saved(size_t index, const std::string& failure) {
-  if (!saving_) return;
-  const Record& record = records_[index];
+  const LoopRecord& record = records_[index];
+  CheckpointCollection& parts = saving_->parts;
   if (!failure.empty()) {
-    saving_->failure = fmt::format("worker {}: {}", record.spec.name, failure);
+    parts.add(record.spec.name, Status(Code::Unavailable, failure));
   } else if (record.live()) {
-    collect(record.spec.name, record.loop->take_saved());
+    parts.add(record.spec.name, record.loop->take_saved(parts.ticket()));
   } else {
-    collect(record.spec.name, record.final_state);
+    parts.add(record.spec.name, record.final_state);
   }
-  if (--saving_->missing > 0) return;
-  if (saving_->failure.empty()) setup_->board->shelve(saving_->ticket, std::move(saving_->all));
-  saving_->answer.deliver(saving_->failure);
-  saving_.reset();
+  deliver_save_if_complete();
 }
 
-void Supervisor::collect(const std::string& who, Result<Snapshots> part) {
-  if (!part.ok()) {
-    saving_->failure = fmt::format("worker {}: {}", who, part.status().message());
-    return;
-  }
-  for (auto& [worker, snapshot] : *part) {
-    if (!saving_->all.emplace(worker, std::move(snapshot)).second) {
-      saving_->failure = fmt::format("two workers are named '{}'", worker);
-    }
-  }
+void Supervisor::deliver_save_if_complete() {
+  if (!saving_->parts.complete()) return;
+  Save done = *std::move(saving_);
+  saving_.reset();
+  if (done.parts.failure().empty()) setup_->board->shelve(done.parts.ticket(), done.parts.take());
+  done.answer.deliver(done.parts.failure());
 }
 
 // --- shutdown ----------------------------------------------------------------------------------
 
 void Supervisor::close() {
   closing_ = true;
-  for (Record& record : records_) {
+  for (LoopRecord& record : records_) {
     if (!record.live() && record.rest == LoopState::Restarting) retire(record, LoopState::Failed);
   }
   if (starting_) {
@@ -308,59 +275,52 @@ void Supervisor::drain(TimeNs grace, Answer answer) {
   }
   close();
   draining_ = std::move(answer);
-  grace_ = grace;
-  drain_until_ = setup_->options.clock.now() + grace - std::min(grace / 4, kStopReserve);
-  stages_left_.clear();
-  for (const Record& record : records_) stages_left_.push_back(record.spec.stage);
-  std::sort(stages_left_.begin(), stages_left_.end(), std::greater<>());
-  stages_left_.erase(std::unique(stages_left_.begin(), stages_left_.end()), stages_left_.end());
-  compat::send_later(self_, span(grace), SupervisorControl(self_), msg::abandon_atom_v);
-  if (!stopping_) drain_next_stage();
+  if (!shutdown_) {
+    std::vector<int> stages;
+    for (const LoopRecord& record : records_) stages.push_back(record.spec.stage);
+    shutdown_.emplace(std::move(stages), setup_->options.clock.now(), grace);
+    compat::send_later(self_, span(grace), SupervisorControl(self_), msg::abandon_atom_v);
+    if (!stopping_) drain_next_stage();
+  }
   end_if_all_ended();
 }
 
-/// stages_left_ ends with the stage that drains next.
 void Supervisor::drain_next_stage() {
-  ++drain_round_;
-  while (!stages_left_.empty()) {
+  for (const int32_t turn = shutdown_->begin_turn(); shutdown_->stage(); shutdown_->next()) {
     bool any = false;
-    for (const Record& record : records_) {
-      if (!record.live() || record.spec.stage != stages_left_.back()) continue;
+    for (const LoopRecord& record : records_) {
+      if (!record.live() || record.spec.stage != *shutdown_->stage()) continue;
       compat::send(self_, record.actor, msg::drain_atom_v);
       any = true;
     }
-    if (any) {
-      const TimeNs left = drain_until_ - setup_->options.clock.now();
-      compat::send_later(self_, span(left / static_cast<TimeNs>(stages_left_.size())),
-                         SupervisorControl(self_), msg::stage_atom_v, drain_round_);
-      return;
-    }
-    stages_left_.pop_back();
+    if (!any) continue;
+    compat::send_later(self_, span(shutdown_->share(setup_->options.clock.now())),
+                       SupervisorControl(self_), msg::stage_atom_v, turn);
+    return;
   }
 }
 
-void Supervisor::on_stage_timeout(int32_t round) {
-  if (!draining_ || stopping_ || round != drain_round_ || stages_left_.empty()) return;
-  for (Record& record : records_) {
-    if (!record.live() || record.spec.stage != stages_left_.back()) continue;
+void Supervisor::on_stage_timeout(int32_t turn) {
+  if (!draining_ || stopping_ || !shutdown_->is_turn(turn) || !shutdown_->stage()) return;
+  for (LoopRecord& record : records_) {
+    if (!record.live() || record.spec.stage != *shutdown_->stage()) continue;
     log(LogLevel::Warning, "worker {} has not drained in its share of {}; it is stopped",
-        record.spec.name, duration_text(grace_));
-    cut_short_.push_back(record.spec.name);
+        record.spec.name, duration_text(shutdown_->grace()));
+    shutdown_->cut_short(record.spec.name);
     compat::send(self_, record.actor, msg::stop_atom_v);
   }
-  stages_left_.pop_back();
+  shutdown_->next();
   drain_next_stage();
 }
 
 void Supervisor::on_grace_over() {
   if (!draining_) return;
-  for (Record& record : records_) {
+  for (LoopRecord& record : records_) {
     if (!record.live()) continue;
     log(LogLevel::Error, "worker {} does not end within {}; its thread is abandoned",
-        record.spec.name, duration_text(grace_));
-    given_up_.push_back(record.spec.name);
-    std::erase(cut_short_, record.spec.name);
-    record.last_error = "did not end within " + duration_text(grace_);
+        record.spec.name, duration_text(shutdown_->grace()));
+    shutdown_->gave_up(record.spec.name);
+    record.last_error = "did not end within " + duration_text(shutdown_->grace());
     give_up(record);
     retire(record, LoopState::Failed);
   }
@@ -370,7 +330,7 @@ void Supervisor::on_grace_over() {
 void Supervisor::stop() {
   close();
   stopping_ = true;
-  for (const Record& record : records_) {
+  for (const LoopRecord& record : records_) {
     if (record.live()) compat::send(self_, record.actor, msg::stop_atom_v);
   }
   end_if_all_ended();
@@ -378,24 +338,19 @@ void Supervisor::stop() {
 
 void Supervisor::end_if_all_ended() {
   if (!closing_) return;
-  for (const Record& record : records_) {
-    if (!record.live()) continue;
+  bool any_live = false;
+  bool stage_busy = false;
+  for (const LoopRecord& record : records_) {
+    any_live = any_live || record.live();
+    stage_busy =
+        stage_busy || (record.live() && shutdown_ && shutdown_->stage() == record.spec.stage);
+  }
+  if (any_live) {
     // The next stage need not wait once its elders have ended.
-    const bool stage_busy = std::any_of(records_.begin(), records_.end(), [this](const Record& r) {
-      return r.live() && !stages_left_.empty() && r.spec.stage == stages_left_.back();
-    });
     if (draining_ && !stopping_ && !stage_busy) drain_next_stage();
     return;
   }
-  std::string failure;
-  if (!given_up_.empty()) {
-    failure = fmt::format("not ended within {} and abandoned: {}", duration_text(grace_),
-                          fmt::join(given_up_, ", "));
-  }
-  if (!cut_short_.empty()) {
-    failure += fmt::format("{}stopped before drained: {}", failure.empty() ? "" : "; ",
-                           fmt::join(cut_short_, ", "));
-  }
+  const std::string failure = shutdown_ ? shutdown_->failure() : std::string();
   Status outcome;
   if (stopping_) outcome = Status(Code::Cancelled, "stopped");
   if (!failure.empty()) outcome = Status(Code::DeadlineExceeded, failure);
@@ -404,42 +359,6 @@ void Supervisor::end_if_all_ended() {
   if (!draining_) return;
   draining_->deliver(failure);
   draining_.reset();
-}
-
-SupervisorControl::behavior_type supervisor(SupervisorControl::stateful_pointer<Supervisor> self,
-                                            SupervisorSetup setup) {
-  Supervisor& state = self->state;
-  state.init(std::move(setup));
-  compat::on_down(self, [&state](const caf::actor_addr& who, const caf::error& reason) {
-    state.on_down(who, reason);
-  });
-  const auto answer = [self] { return self->make_response_promise<std::string>(); };
-  return {
-      [&state, answer](msg::start_atom) {
-        auto promise = answer();
-        state.start(promise);
-        return promise;
-      },
-      [&state](msg::pause_atom) { state.pause(true); },
-      [&state](msg::resume_atom) { state.pause(false); },
-      [&state](msg::status_atom) { return state.status(); },
-      [&state, answer](msg::save_atom, int64_t ticket) {
-        auto promise = answer();
-        state.save(ticket, promise);
-        return promise;
-      },
-      [&state, answer](msg::drain_atom, int64_t grace) {
-        auto promise = answer();
-        state.drain(grace, promise);
-        return promise;
-      },
-      [&state](msg::stop_atom) { state.stop(); },
-      [&state](msg::started_atom, int32_t i, int32_t attempt) { state.on_started(i, attempt); },
-      [&state](msg::restart_atom, int32_t i, int32_t attempt) { state.on_restart(i, attempt); },
-      [&state](msg::check_atom) { state.on_check(); },
-      [&state](msg::stage_atom, int32_t round) { state.on_stage_timeout(round); },
-      [&state](msg::abandon_atom) { state.on_grace_over(); },
-  };
 }
 
 }  // namespace sluice

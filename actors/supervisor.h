@@ -1,8 +1,9 @@
 #pragma once
-#include "actors/loop.h"
+#include "actors/checkpoint_collection.h"
+#include "actors/loop_record.h"
 #include "actors/messages.h"
-#include "actors/restart_budget.h"
 #include "actors/run_board.h"
+#include "actors/shutdown_sequence.h"
 
 #include <functional>
 #include <memory>
@@ -44,70 +45,42 @@ class Supervisor {
   void on_down(const caf::actor_addr& who, const caf::error& reason);
   void on_restart(int32_t index, int32_t attempt);
   void on_check();
-  void on_stage_timeout(int32_t stage);
+  void on_stage_timeout(int32_t turn);
   void on_grace_over();
 
   const char* name = "sluice.supervisor";
 
  private:
-  struct Record {
-    explicit Record(LoopSpec s) : spec(std::move(s)), budget(spec.restart) {}
-    [[nodiscard]] bool live() const { return loop != nullptr; }
-
-    LoopSpec spec;
-    RestartBudget budget;
-    std::shared_ptr<Waker> waker = std::make_shared<Waker>();
-    std::shared_ptr<Loop> loop;  // of the attempt under way
-    WorkerControl actor;
-    LoopState rest = LoopState::Configured;  // while there is none
-    int32_t attempt = 0;
-    bool made = false;
-    bool stopped = false;
-    int64_t abandoned = 0;
-    int64_t steps_before = 0;
-    std::string last_error;
-    Result<Snapshots> final_state = Snapshots{};
-    uint64_t beats = 0;  // as last seen by on_check
-    TimeNs since = 0;
-  };
   struct Save {
-    int64_t ticket = 0;
+    CheckpointCollection parts;
     Answer answer;
-    size_t missing = 0;
-    std::string failure;
-    Snapshots all;
   };
 
   void launch(int32_t index);
   void start_next_stage();
-  void retire(Record& record, LoopState rest);
+  void retire(LoopRecord& record, LoopState rest);
   void fail(int32_t index, const std::string& text);
-  void give_up(Record& record);
-  void finished(Record& record);
+  void give_up(LoopRecord& record);
+  void finished(LoopRecord& record);
   void saved(size_t index, const std::string& failure);
-  void collect(const std::string& who, Result<Snapshots> part);
+  void deliver_save_if_complete();
   void close();
   void drain_next_stage();
   void end_if_all_ended();
-  [[nodiscard]] LoopStatus status_of(const Record& record) const;
 
   Pointer self_;
   std::optional<SupervisorSetup> setup_;
-  std::vector<Record> records_;
+  std::vector<LoopRecord> records_;
   std::optional<Answer> starting_;
   std::optional<Save> saving_;
+  std::optional<ShutdownSequence> shutdown_;  // since the first drain()
   std::optional<Answer> draining_;
-  TimeNs drain_until_ = 0;
-  TimeNs grace_ = 0;
-  int32_t drain_round_ = 0;
-  std::vector<int> stages_left_;
-  std::vector<std::string> cut_short_;
-  std::vector<std::string> given_up_;
   bool paused_ = false;
   bool closing_ = false;
   bool stopping_ = false;
 };
 
+/// The actor itself: hands every message to the Supervisor that is its state.
 SupervisorControl::behavior_type supervisor(SupervisorControl::stateful_pointer<Supervisor> self,
                                             SupervisorSetup setup);
 

@@ -1,7 +1,5 @@
 #include "actors/worker_actor.h"
 
-#include "actors/status_codec.h"
-
 namespace sluice {
 
 WorkerActorState::~WorkerActorState() {
@@ -29,11 +27,6 @@ WorkerEvents::behavior_type worker_actor(WorkerEvents::stateful_pointer<WorkerAc
       [&state](msg::start_atom) { state.setup.loop->start(state, state.attempt); },
       [&state](msg::pause_atom) { state.setup.loop->pause(); },
       [&state](msg::resume_atom) { state.setup.loop->resume(); },
-      [&state](msg::status_atom) {
-        const LoopProbe probe = state.setup.loop->probe();
-        return encode_status(
-            {{state.setup.name, probe.state, state.attempt, 0, probe.steps, probe.busy, ""}});
-      },
       [self, &state](msg::save_atom, int64_t ticket) {
         auto promise = self->make_response_promise<std::string>();
         state.saves.emplace_back(ticket, promise);
@@ -56,7 +49,7 @@ WorkerEvents::behavior_type worker_actor(WorkerEvents::stateful_pointer<WorkerAc
       },
       [self, &state](msg::ended_atom, int32_t code, const std::string& text) {
         for (auto& [ticket, promise] : state.saves) {
-          promise.deliver(code == 0 ? "ended meanwhile" : text);
+          promise.deliver(code == 0 ? std::string() : text);  // a good end leaves a state, too
         }
         state.saves.clear();
         if (code == 0) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 
 namespace sluice {
 namespace {
@@ -19,6 +20,16 @@ bool finite(const void* data, const TensorSpec& spec) {
   float sum = 0;
   for (int64_t i = 0; i < spec.elements(); ++i) sum += x[i] * 0.0F;
   return std::isfinite(sum);
+}
+
+/// An environment is foreign code that may throw; only here is it known whose step it was.
+template <class F>
+Status guarded(F call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return error(Code::Internal, "{}", e.what());
+  }
 }
 
 }  // namespace
@@ -94,8 +105,9 @@ Result<Transition> EnvRing::step(EnvSlot& slot, const void* action) {
   const int64_t t = slot.t++;
   ++slot.life;
   Transition transition;
-  const Status stepped =
-      slot.env->step(clip_action(spec_.action, action, clipped_), place(slot), transition);
+  const Status stepped = guarded([&] {
+    return slot.env->step(clip_action(spec_.action, action, clipped_), place(slot), transition);
+  });
   if (!stepped.ok()) {
     return stepped.with_context(
         fmt::format("environment '{}', slot {}, step {}", spec_.name, slot.id, slot.life));
@@ -139,7 +151,7 @@ Status EnvRing::reset(EnvSlot& slot) {
   const auto seed =
       first ? std::optional<uint64_t>(key_.split(static_cast<uint64_t>(slot.id)).word(0))
             : std::nullopt;
-  const Status status = slot.env->reset(seed, place(slot));
+  const Status status = guarded([&] { return slot.env->reset(seed, place(slot)); });
   if (!status.ok()) {
     return status.with_context(fmt::format("environment '{}', slot {}, reset after step {}",
                                            spec_.name, slot.id, slot.life));

@@ -1,5 +1,6 @@
 #include "workers/policy_worker.h"
 
+#include "dataflow/base/log.h"
 #include "envs/registry.h"
 
 namespace sluice {
@@ -46,13 +47,24 @@ PolicyWorker::PolicyWorker(PolicyModel model, WorkerContext& context,
                                           context.labels())),
       swaps_(context.metrics().counter("sluice_policy_swaps_total", "Weight versions installed.",
                                        context.labels())),
+      refused_(context.metrics().counter("sluice_policy_refused_weights_total",
+                                         "Weight versions that did not match their digest.",
+                                         context.labels())),
       version_(context.metrics().gauge("sluice_policy_version", "Step of the version that serves.",
                                        context.labels())) {}
 
 Status PolicyWorker::follow() {
-  if (!weights_.has_newer(model_.version())) return {};
+  if (!weights_.has_newer(seen_)) return {};
   const auto newest = weights_.current();
-  RETURN_IF_ERROR(model_.install(*newest.value));
+  seen_ = newest.tag;
+  const Status installed = model_.install(*newest.value);
+  if (installed.code() == Code::DataLoss) {  // damaged on the way: the next one will be whole
+    refused_.add();
+    log(LogLevel::Warning, "{}; version {} goes on serving", installed.message(),
+        model_.version().to_string());
+    return {};
+  }
+  RETURN_IF_ERROR(installed);
   swaps_.add();
   version_.set(static_cast<double>(newest.tag.step));
   return {};

@@ -29,7 +29,8 @@ struct Policy {
 };
 
 /// Takes batches as the service cuts them, swaps weights between batches only, and stamps every
-/// answer with the version that made it. Before the first version it lets the questions wait.
+/// answer with the version that made it. Before the first version it lets the questions wait. A
+/// version that does not match its digest is passed over, with a warning.
 class PolicyWorker final : public Worker {
  public:
   PolicyWorker(PolicyModel model, WorkerContext& context, ServiceServer<Observation, Action> server,
@@ -43,9 +44,11 @@ class PolicyWorker final : public Worker {
   PolicyModel model_;
   ServiceServer<Observation, Action> server_;
   LatestFollower<Weights> weights_;
+  VersionTag seen_;  ///< newest version looked at, installed or not
   std::vector<std::unique_ptr<Exchange<Observation, Action>>> batch_;
   Counter& answered_;
   Counter& swaps_;
+  Counter& refused_;
   Gauge& version_;
 };
 

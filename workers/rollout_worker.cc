@@ -1,5 +1,6 @@
 #include "workers/rollout_worker.h"
 
+#include "dataflow/base/log.h"
 #include "envs/registry.h"
 
 #include <algorithm>
@@ -73,6 +74,7 @@ RolloutWorker::RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& c
                              ServiceClient<Observation, Action> act,
                              StreamWriter<Trajectory> samples)
     : spec_(spec),
+      name_(fmt::format("{}/{}", context.worker(), context.replica())),
       ring_(std::move(ring)),
       clock_(context.clock()),
       service_(std::move(act)),
@@ -107,10 +109,9 @@ Result<StepResult> RolloutWorker::step() {
   RETURN_IF_ERROR(open_admitted(progress));
   if (draining()) {  // chunks under way are given up; what is finished still goes out
     ready_.clear();
-    again_.clear();
   }
   progress |= ask(clock_.now());
-  if (draining() && in_flight_ == 0 && finished_.empty()) {
+  if (draining() && in_flight_.empty() && finished_.empty()) {
     service_.close();
     samples_.close();
     return StepResult::finished();
@@ -126,18 +127,41 @@ bool RolloutWorker::collect_answers(Status& failure) {
   bool any = false;
   while (auto call = service_.try_collect()) {
     any = true;
-    --in_flight_;
-    if (!call->status.ok()) {
-      reissued_.add(call->request.count);
-      call->status = {};
-      again_.push_back(std::move(call));
-      continue;
+    if (call->status.ok()) {
+      spare_slots_ = take_asked(call->id);  // its memory serves the next question
+      failure = deliver(*call);
+    } else {
+      failure = ask_again(*call);
     }
-    failure = deliver(*call);
-    spare_.push_back(std::move(call));
+    // What comes back for a question that a lost server held has no buffers.
+    if (call->request.rows.rows() >= spec_.ring) spare_.push_back(std::move(call));
     if (!failure.ok()) break;
   }
   return any;
+}
+
+std::vector<int64_t> RolloutWorker::take_asked(int64_t question) {
+  const auto found = std::find_if(in_flight_.begin(), in_flight_.end(),
+                                  [&](const Asked& asked) { return asked.question == question; });
+  SLUICE_CHECK(found != in_flight_.end()) << "an answer to question " << question << ", never put";
+  std::vector<int64_t> slots = std::move(found->slots);
+  in_flight_.erase(found);
+  return slots;
+}
+
+Status RolloutWorker::ask_again(const Call& call) {
+  const std::vector<int64_t> slots = take_asked(call.id);
+  const Code code = call.status.code();
+  if (code != Code::Unavailable && code != Code::DeadlineExceeded) {
+    return call.status.with_context("the policy refused a question");
+  }
+  reissued_.add(static_cast<int64_t>(slots.size()));
+  for (const int64_t i : slots) {
+    const bool action = want_action_[static_cast<size_t>(i)] != 0;
+    if (action) --ring_.slot(i).draws;  // the same draw again: a lost answer changes nothing
+    want(i, action);
+  }
+  return {};
 }
 
 Status RolloutWorker::deliver(const Call& call) {
@@ -206,9 +230,14 @@ void RolloutWorker::finish_chunk(int64_t i) {
   finished_.push_back({i, ring_.close_chunk(ring_.slot(i))});
 }
 
-Status RolloutWorker::drop_episode(int64_t i, const Status& /*why*/) {
+Status RolloutWorker::drop_episode(int64_t i, const Status& why) {
   EnvSlot& slot = ring_.slot(i);
   dropped_.add();
+  const int64_t total = dropped_.value();
+  if ((total & (total - 1)) == 0) {  // 1, 2, 4, ..: a broken environment must not fill the log
+    log(LogLevel::Warning, "{}: {}; its episode is dropped ({} so far)", name_, why.message(),
+        total);
+  }
   slot.needs_reset = true;
   RETURN_IF_ERROR(ring_.open_chunk(slot, std::move(slot.chunk)));
   want(i, true);
@@ -269,18 +298,11 @@ std::unique_ptr<RolloutWorker::Call> RolloutWorker::blank_call() {
 }
 
 bool RolloutWorker::ask(TimeNs now) {
-  bool any = false;
-  while (!again_.empty()) {
-    if (!service_.try_ask(again_.back())) return any;
-    again_.pop_back();
-    ++in_flight_;
-    any = true;
-  }
   const auto count = static_cast<int64_t>(ready_.size());
-  if (count == 0) return any;
-  const bool due = count >= spec_.flush_ready || in_flight_ == 0 ||
+  if (count == 0) return false;
+  const bool due = count >= spec_.flush_ready || in_flight_.empty() ||
                    now >= after(ready_since_, spec_.flush_within_us * kMicrosecond);
-  if (!due) return any;
+  if (!due) return false;
 
   auto call = blank_call();
   Batch& rows = call->request.rows;
@@ -302,12 +324,13 @@ bool RolloutWorker::ask(TimeNs now) {
   call->request.count = count;
   if (!service_.try_ask(call)) {
     spare_.push_back(std::move(call));
-    return any;
+    return false;
   }
-  ++in_flight_;
   for (const int64_t i : ready_) {
     if (want_action_[static_cast<size_t>(i)] != 0) ++ring_.slot(i).draws;
   }
+  in_flight_.push_back({next_question_++, std::move(ready_)});
+  ready_ = std::move(spare_slots_);
   ready_.clear();
   return true;
 }

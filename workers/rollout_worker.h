@@ -10,7 +10,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +61,7 @@ class RolloutWorker final : public Worker {
   using Call = Exchange<Observation, Action>;
   bool collect_answers(Status& failure);
   Status deliver(const Call& call);
+  Status ask_again(const Call& call);
   Status act(int64_t i, const Action& action, int64_t row);
   Status bootstrap(int64_t i, float value);
   void finish_chunk(int64_t i);
@@ -71,8 +71,10 @@ class RolloutWorker final : public Worker {
   bool ask(TimeNs now);
   void want(int64_t i, bool action);
   std::unique_ptr<Call> blank_call();
+  std::vector<int64_t> take_asked(int64_t question);
 
   Rollout spec_;
+  std::string name_;
   EnvRing ring_;
   Clock& clock_;
   ServiceClient<Observation, Action> service_;
@@ -90,8 +92,14 @@ class RolloutWorker final : public Worker {
   };
   std::deque<Finished> finished_;  ///< chunks the stream had no room for yet
   std::vector<std::unique_ptr<Call>> spare_;
-  std::vector<std::unique_ptr<Call>> again_;  ///< questions to be asked again
-  int64_t in_flight_ = 0;
+  /// Which slots each question under way is about: one that fails comes back empty.
+  struct Asked {
+    int64_t question = 0;
+    std::vector<int64_t> slots;
+  };
+  std::vector<Asked> in_flight_;
+  std::vector<int64_t> spare_slots_;
+  int64_t next_question_ = 0;  ///< the id that the client gives the next question
   int64_t permits_ = 0;
 
   Counter& steps_;

@@ -2,6 +2,7 @@
 
 #include "dataflow/base/log.h"
 #include "envs/registry.h"
+#include "workers/saved_policy.h"
 
 #include <algorithm>
 #include <numeric>
@@ -246,6 +247,9 @@ Status TrainerWorker::save(Snapshot& out) const {
   Snapshot learner;
   RETURN_IF_ERROR(learner_->save(learner));
   out.put("learner", learner.encode());
+  SavedPolicy policy{spec_.env, spec_.net, learner_->weights()};
+  policy.weights.tag = {run_.run(), incarnation_, version_, policy.weights.digest()};
+  policy.save(out);
   return {};
 }
 

@@ -1,23 +1,58 @@
+#include "apps/cli/commands.h"
 #include "apps/recipes/ppo_recipe.h"
-#include "apps/run/run.h"
+#include "apps/run/recipe.h"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+int complain(const std::string& message, int code) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return code;
+}
+
+namespace {
+
+/// `sluice ppo ...` is short for `sluice run ppo ...`.
+std::vector<std::string> expand(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && make_recipe(words[0]).ok()) words.insert(words.begin(), "run");
+  return {words.rbegin(), words.rend()};  // CLI11 takes them last first
+}
+
+int command(int argc, char** argv) {
+  recipes().emplace_back(make_ppo_recipe);
+  int exit_code = 0;
+  CLI::App app("Sluice: reinforcement learning as a dataflow of actors.", "sluice");
+  app.set_version_flag("--version", "sluice " SLUICE_VERSION);
+  app.require_subcommand(1);
+  app.footer("`sluice RECIPE ...` is short for `sluice run RECIPE ...`.");
+  add_run_command(app, exit_code);
+  add_list_command(app, exit_code);
+  add_eval_command(app, exit_code);
+  add_bench_command(app, exit_code);
+  add_doctor_command(app, exit_code);
+  add_completion_command(app, exit_code);
+  try {
+    app.parse(expand(argc, argv));
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace sluice
 
 int main(int argc, char** argv) {
-  sluice::recipes().emplace_back(sluice::make_ppo_recipe);
-  CLI::App app("Reinforcement learning as a dataflow of actors.", "sluice");
-  sluice::RunOptions options;
-  std::string recipe;
-  CLI::App* run = app.add_subcommand("run", "run a recipe");
-  run->add_option("recipe", recipe)->required();
-  sluice::add_run_flags(*run, options);
-  CLI11_PARSE(app, argc, argv);
-  auto made = sluice::make_recipe(recipe);
-  if (!made.ok()) {
-    std::fprintf(stderr, "error: %s\n", made.status().message().c_str());
-    return 2;
+  try {
+    return sluice::command(argc, argv);
+  } catch (const std::exception& e) {
+    return sluice::complain(e.what(), 1);
   }
-  return sluice::run_recipe(**made, options);
 }

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <thread>
 
 namespace sluice {
 namespace {
@@ -87,13 +89,18 @@ class RegistryView final : public prometheus::Collectable {
   const MetricRegistry& registry_;
 };
 
-// The server library says only that something failed. Trying the port ourselves tells what.
-Status why_not(int port, std::string_view otherwise) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+sockaddr_in loopback(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// The server library says only that something failed. Trying the port ourselves tells what.
+Status why_not(int port, std::string_view otherwise) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = loopback(port);
   const int failed = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int reason = failed != 0 ? errno : 0;
   ::close(fd);
@@ -107,9 +114,32 @@ Status why_not(int port, std::string_view otherwise) {
                reason != 0 ? std::string_view(std::strerror(reason)) : otherwise);
 }
 
+void connect_to(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return;
+  const sockaddr_in address = loopback(port);
+  (void)::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  ::close(fd);
+}
+
 }  // namespace
 
 struct PrometheusExporter::Parts {
+  Parts() = default;
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  ~Parts() {
+    if (!exposer) return;
+    // The server looks whether it should end when a connection comes, or else every two seconds.
+    std::jthread knock([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        connect_to(port);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    exposer.reset();
+  }
+
   std::shared_ptr<RegistryView> view;
   std::unique_ptr<prometheus::Exposer> exposer;
   int port = 0;

@@ -1,6 +1,7 @@
 #include "apps/run/run.h"
 
 #include "apps/run/session.h"
+#include "dataflow/base/files.h"
 #include "dataflow/base/log.h"
 
 #include <ATen/Parallel.h>
@@ -8,6 +9,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <sstream>
 
 namespace sluice {
 namespace {
@@ -24,6 +27,17 @@ Result<RunDir> open_dir(const RunOptions& options, const std::string& recipe) {
   return RunDir::create(path);
 }
 
+/// The assignments of environments in a configuration: env="CartPole-v1", ..
+std::string env_lines(const std::string& config) {
+  std::string out;
+  std::istringstream lines(config);
+  for (std::string line; std::getline(lines, line);) {
+    std::erase(line, ' ');
+    if (line.starts_with("env=")) out += (out.empty() ? "" : ", ") + line;
+  }
+  return out;
+}
+
 int run_checked(Recipe& recipe, const RunOptions& options) {
   if (options.help_settings) {
     const auto text = settings_help(recipe, options);
@@ -35,9 +49,23 @@ int run_checked(Recipe& recipe, const RunOptions& options) {
     return fail(invalid_argument("--resume goes on with a run as it is: leave out --out and --env"),
                 2);
   }
+  if (!options.resume.empty() && !std::filesystem::exists(options.resume + "/config.toml")) {
+    return fail(error(Code::NotFound, "there is no run in '{}' to continue", options.resume), 2);
+  }
   const std::string base = options.resume.empty() ? "" : options.resume + "/config.toml";
   auto resolved = resolve(recipe, options, base);
   if (!resolved.ok()) return fail(resolved.status(), 2);
+  if (!base.empty()) {
+    const auto text = read_file(base);
+    if (!text.ok()) return fail(text.status(), 2);
+    const std::string before = env_lines(*text);
+    if (const std::string now = env_lines(resolved->config); now != before) {
+      return fail(invalid_argument("--resume goes on with a run as it is: it was begun with {}, not "
+                                   "with {}; start a new run for another environment",
+                                   before, now),
+                  2);
+    }
+  }
   if (const Status status = resolved->program.graph.check(resolved->program.placement);
       !status.ok()) {
     return fail(status, 2);

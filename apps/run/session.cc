@@ -54,6 +54,8 @@ int Session::run() {
   const bool resume = !options_.resume.empty();
   Status status = open(resume);
   if (status.ok()) status = launch();
+  // Only now: what could not be resumed keeps the settings it was begun with.
+  if (status.ok() && resume) status = write_file_atomic(dir_.config_path(), run_.config);
   if (!status.ok()) return close(status, false);
   return watch();
 }
@@ -64,6 +66,12 @@ Status Session::open(bool resume) {
     if (checkpoint.ok()) {
       log(LogLevel::Info, "resuming from {}", checkpoint->path);
       restored_ = std::move(checkpoint->workers);
+    } else if (const auto found = checkpoints_.list().size(); found > 0) {
+      if (checkpoint.status().code() != Code::NotFound) return checkpoint.status();
+      return error(Code::DataLoss,
+                   "none of the {} checkpoints in '{}' is whole; start a new run, or bring back one "
+                   "of them from a copy",
+                   found, dir_.checkpoints_path());
     } else if (checkpoint.status().code() == Code::NotFound) {
       log(LogLevel::Warning, "{} has no checkpoint: starting from the beginning", dir_.path());
     } else {
@@ -74,7 +82,7 @@ Status Session::open(bool resume) {
     return error(Code::ResourceExhausted, "cannot write {}", dir_.log_path());
   }
   log(LogLevel::Info, "run {} of recipe {} with seed {}", dir_.path(), run_.recipe, run_.seed);
-  RETURN_IF_ERROR(write_file_atomic(dir_.config_path(), run_.config));
+  if (!resume) RETURN_IF_ERROR(write_file_atomic(dir_.config_path(), run_.config));
   RETURN_IF_ERROR(write_file_atomic(dir_.graph_path(), run_.program.graph.dot()));
   ASSIGN_OR_RETURN(auto jsonl, MetricsJsonl::open(dir_.metrics_path()));
   jsonl_.emplace(std::move(jsonl));

@@ -90,6 +90,18 @@ Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,
   return out;
 }
 
+Result<std::string> recipe_of_run(const std::string& directory) {
+  RunKeys keys;
+  ConfigBinder b;
+  b.section("run", keys);
+  b.skip_unknown();
+  const Status status = b.load_toml(directory + "/config.toml");
+  if (status.code() == Code::NotFound)
+    return error(Code::NotFound, "there is no run in '{}'", directory);
+  RETURN_IF_ERROR(status);
+  return keys.recipe;
+}
+
 Result<std::string> settings_help(Recipe& recipe, const RunOptions& options) {
   Resolver resolver{recipe, options, ""};
   ASSIGN_OR_RETURN(Program program, resolver.first_pass());

@@ -22,6 +22,9 @@ struct ResolvedRun {
 Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,
                             const std::string& base_config);
 
+/// The recipe a run directory was made by. NotFound when there is no run in it.
+Result<std::string> recipe_of_run(const std::string& directory);
+
 /// The list behind --help-settings.
 Result<std::string> settings_help(Recipe& recipe, const RunOptions& options);
 

@@ -119,7 +119,8 @@ Status ConfigBinder::set(std::string_view assignment, std::string_view origin) {
 
 Status ConfigBinder::assign(const Field& field, std::string_view text) {
   RETURN_IF_ERROR(parse(field, text));
-  if (std::find(given_.begin(), given_.end(), field.key) == given_.end()) given_.push_back(field.key);
+  if (std::find(given_.begin(), given_.end(), field.key) == given_.end())
+    given_.push_back(field.key);
   return {};
 }
 

@@ -82,7 +82,8 @@ class ConfigBinder {
   /// bit. Keys stand in sections, under their documentation.
   [[nodiscard]] std::string to_toml() const;
   /// The same for some keys only.
-  [[nodiscard]] std::string to_toml(const std::function<bool(const std::string& key)>& wanted) const;
+  [[nodiscard]] std::string to_toml(
+      const std::function<bool(const std::string& key)>& wanted) const;
   /// Keys that set() or load_toml() gave a value.
   [[nodiscard]] const std::vector<std::string>& given() const noexcept { return given_; }
   /// One line per key: name, current value, limits, documentation.

@@ -98,8 +98,12 @@ void LocalLauncher::add_loops() {
       }
       loop.stage = stage_of(host->role);
       loop.restart = options_.restart;
-      loop.make = [this, together, replica](Waker& waker,
-                                            int attempt) -> Result<std::vector<HostedWorker>> {
+      loop.make = [this, together, replica, before = std::make_shared<Waker*>(nullptr)](
+                      Waker& waker, int attempt) -> Result<std::vector<HostedWorker>> {
+        // Another waker means that the last attempt hangs on a thread of its own: what it holds of
+        // the channels (permits, questions) must not be waited for.
+        if (*before != nullptr && *before != &waker) transport_.lose(**before);
+        *before = &waker;
         std::vector<HostedWorker> made;
         for (const WorkerDecl* decl : together) {
           ASSIGN_OR_RETURN(auto one, make_worker(*decl, replica, waker, attempt));

@@ -25,6 +25,7 @@ class Listener {
     while (pins_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   }
   void wake_now() noexcept { waker_.wake(); }
+  [[nodiscard]] bool wakes(const Waker& waker) const noexcept { return &waker_ == &waker; }
 
   /// Guarded by the channel's lock: the endpoint looked since it was last woken.
   bool armed = true;

@@ -87,6 +87,12 @@ class LocalService::Server final : public RawServiceServer {
   ServiceQueue::Server state_;
 };
 
+void LocalService::lose(const Waker& waker) {
+  WakeList wakes;
+  const std::lock_guard lock(mutex_);
+  queue_.lose(waker, wakes);
+}
+
 std::unique_ptr<RawServiceClient> LocalService::open_client(Waker& waker) {
   return std::make_unique<Client>(shared_from_this(), waker);
 }

@@ -14,6 +14,8 @@ class LocalService : public std::enable_shared_from_this<LocalService> {
 
   std::unique_ptr<RawServiceClient> open_client(Waker& waker);
   std::unique_ptr<RawServiceServer> open_server(Waker& waker);
+  /// See LocalTransport::lose().
+  void lose(const Waker& waker);
   [[nodiscard]] const ServiceSpec& spec() const noexcept { return queue_.spec(); }
 
  private:

@@ -67,6 +67,7 @@ class LocalStream::Writer final : public RawStreamWriter {
 
  private:
   friend class Section;
+  friend class LocalStream;
   std::shared_ptr<LocalStream> stream_;
   StreamQueue::Writer state_;
   Listener listener_;
@@ -100,7 +101,7 @@ class LocalStream::Reader final : public RawStreamReader {
   }
   void advance(const VersionTag& current) override {
     const Section section(*stream_, &listener_);
-    stream_->queue_.advance(current);
+    if (open_) stream_->queue_.advance(current);
   }
   [[nodiscard]] bool ended() const override {
     const std::lock_guard lock(stream_->mutex_);
@@ -117,6 +118,7 @@ class LocalStream::Reader final : public RawStreamReader {
 
  private:
   friend class Section;
+  friend class LocalStream;
   std::shared_ptr<LocalStream> stream_;
   Listener listener_;
   int64_t wanted_ = 1;
@@ -137,6 +139,17 @@ LocalStream::Section::~Section() {
   }
   stream_.queue_.swap_dropped(dropped_);
   lock_.unlock();
+}
+
+void LocalStream::lose(const Waker& waker) {
+  const Section section(*this);
+  for (Writer* writer : writers_) {
+    if (writer->listener_.wakes(waker)) queue_.lose_writer(writer->state_);
+  }
+  for (Reader* reader : readers_) {
+    if (!reader->listener_.wakes(waker)) continue;
+    if (std::exchange(reader->open_, false)) queue_.lose_reader();
+  }
 }
 
 std::unique_ptr<RawStreamWriter> LocalStream::open_writer(Waker& waker) {

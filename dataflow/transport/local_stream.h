@@ -16,6 +16,8 @@ class LocalStream : public std::enable_shared_from_this<LocalStream> {
 
   std::unique_ptr<RawStreamWriter> open_writer(Waker& waker);
   std::unique_ptr<RawStreamReader> open_reader(Waker& waker);
+  /// See LocalTransport::lose().
+  void lose(const Waker& waker);
   [[nodiscard]] const StreamSpec& spec() const noexcept { return queue_.spec(); }
 
  private:

@@ -101,4 +101,10 @@ Result<std::unique_ptr<RawLatestFollower>> LocalTransport::open_follower(const L
   return channel->open_follower(waker);
 }
 
+void LocalTransport::lose(const Waker& waker) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, stream] : streams_) stream->lose(waker);
+  for (const auto& [name, service] : services_) service->lose(waker);
+}
+
 }  // namespace sluice

@@ -217,4 +217,15 @@ void ServiceQueue::remove_server(Server& server, bool clean, WakeList& wakes) {
   }
 }
 
+void ServiceQueue::lose(const Waker& waker, WakeList& wakes) {
+  const std::vector<Client*> clients = clients_;  // copies: removal changes the lists
+  const std::vector<Server*> servers = servers_;
+  for (Client* client : clients) {
+    if (client->listener.wakes(waker)) remove_client(*client, false, wakes);
+  }
+  for (Server* server : servers) {
+    if (server->listener.wakes(waker)) remove_server(*server, false, wakes);
+  }
+}
+
 }  // namespace sluice

@@ -52,6 +52,8 @@ class ServiceQueue {
   void answer(Server& server, std::unique_ptr<AnyExchange>& exchange, WakeList& wakes);
   /// `clean`: without another server, everything that waits is failed; else it waits for a new one.
   void remove_server(Server& server, bool clean, WakeList& wakes);
+  /// Removes every client and server that wakes `waker`, as lost ones.
+  void lose(const Waker& waker, WakeList& wakes);
   [[nodiscard]] bool ended() const noexcept {
     return clean_closes_ >= spec_.clients && clients_.empty() && queue_.size() == 0;
   }

@@ -1,0 +1,40 @@
+#include "apps/cli/commands.h"
+#include "apps/run/run.h"
+#include "apps/run/settings.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace sluice {
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  struct State {
+    RunOptions options;
+    std::string recipe;
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* run = app.add_subcommand("run", "run a recipe");
+  run->add_option("recipe", state->recipe,
+                  "name of the recipe (sluice list); with --resume it is known");
+  add_run_flags(*run, state->options);
+  run->callback([state, &exit_code] {
+    if (state->recipe.empty() && !state->options.resume.empty()) {
+      auto known = recipe_of_run(state->options.resume);
+      if (!known.ok()) {
+        exit_code = complain(known.status().message(), 2);
+        return;
+      }
+      state->recipe = *known;
+    }
+    if (state->recipe.empty()) {
+      exit_code = complain("which recipe? `sluice list` names them", 2);
+      return;
+    }
+    auto recipe = make_recipe(state->recipe);
+    exit_code =
+        recipe.ok() ? run_recipe(**recipe, state->options) : complain(recipe.status().message(), 2);
+  });
+}
+
+}  // namespace sluice

@@ -1,0 +1,16 @@
+# Runs PROGRAM into the run directory OUT; fails unless it learned, which is why it stopped.
+file(REMOVE_RECURSE ${OUT})
+execute_process(COMMAND ${PROGRAM} --out ${OUT} --max-steps 1000000 --max-time 100
+  RESULT_VARIABLE _code OUTPUT_VARIABLE _said ERROR_VARIABLE _said)
+message("${_said}")
+if(NOT _code EQUAL 0)
+  message(FATAL_ERROR "exit code ${_code}")
+endif()
+if(NOT _said MATCHES "stopped: evaluation return [0-9.]+ reached the target")
+  message(FATAL_ERROR "it ended without reaching its target")
+endif()
+foreach(_file config.toml metrics.jsonl log.txt graph.dot events)
+  if(NOT EXISTS ${OUT}/${_file})
+    message(FATAL_ERROR "${OUT}/${_file} is missing")
+  endif()
+endforeach()

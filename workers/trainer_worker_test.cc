@@ -1,0 +1,181 @@
+#include "workers/trainer_worker.h"
+
+#include "workers/test_bench.h"
+
+#include <gmock/gmock.h>
+
+#include <optional>
+
+namespace sluice {
+namespace {
+
+using testing::Bench;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using testing::settle;
+using testing::version;
+
+/// Notes what it is given; its weights are the number of batches it has seen.
+class FakeLearner final : public TrajectoryLearner {
+ public:
+  std::vector<std::pair<int64_t, int64_t>>& seen;
+  int64_t batches = 0;
+  explicit FakeLearner(std::vector<std::pair<int64_t, int64_t>>& notes) : seen(notes) {}
+
+  Status begin(std::span<const std::shared_ptr<const Trajectory>> chunks) override {
+    for (const auto& chunk : chunks) seen.emplace_back(chunk->slot, chunk->number);
+    return {};
+  }
+  Result<bool> step() override {
+    ++batches;
+    return false;
+  }
+  [[nodiscard]] Stats stats() const override { return {{"batches", static_cast<double>(batches)}}; }
+  [[nodiscard]] Weights weights() const override { return {}; }
+  Status save(Snapshot& out) const override {
+    out.put_value("batches", batches);
+    return {};
+  }
+  Status load(const Snapshot& in) override { return in.get_value("batches", batches); }
+};
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  void start(Trainer spec, RunControl::Info info = {}) {
+    bench_ = std::make_unique<Bench>(info);
+    bench_->samples.policy.capacity = 64;
+    follower_.emplace(bench_->follower());
+    writer_.emplace(bench_->writer(bench_->samples));
+    worker_ = make(spec);
+  }
+  std::unique_ptr<TrainerWorker> make(const Trainer& spec, int64_t attempt = 0) {
+    auto context =
+        bench_->context({{Verb::Reads, "samples"}, {Verb::Publishes, "weights"}}, attempt);
+    auto reader = context.reader<Trajectory>();
+    auto publisher = context.publisher<Weights>();
+    EXPECT_TRUE(reader.ok() && publisher.ok());
+    return std::make_unique<TrainerWorker>(spec, std::make_unique<FakeLearner>(seen_), context,
+                                           *std::move(reader), *std::move(publisher));
+  }
+  void put(int64_t slot, int64_t number, int64_t made_by = 0) {
+    auto chunk = std::make_shared<Trajectory>();
+    chunk->steps = Batch({{"x", DType::F32, {}}}, 5);
+    chunk->slot = slot;
+    chunk->number = number;
+    chunk->episodes.push_back({static_cast<double>(slot), 5, false});
+    std::shared_ptr<const Trajectory> item = std::move(chunk);
+    ASSERT_EQ(writer_->try_put(item, {version(made_by), version(made_by)}), PutResult::Accepted);
+  }
+  int64_t published() { return follower_->current().tag.step; }
+
+  std::unique_ptr<Bench> bench_;
+  std::vector<std::pair<int64_t, int64_t>> seen_;
+  std::optional<LatestFollower<Weights>> follower_;
+  std::optional<StreamWriter<Trajectory>> writer_;
+  std::unique_ptr<Worker> worker_;
+};
+
+TEST_F(TrainerTest, PublishesVersionZeroBeforeAnySample) {
+  start({.batch = 2});
+  EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Idle);
+  EXPECT_EQ(published(), 0);
+  const auto value = follower_->current();
+  EXPECT_EQ(value.tag.digest, value.value->digest());
+}
+
+TEST_F(TrainerTest, LearnsFromWholeBatchesInOrderOfSlotWhateverTheOrderOfArrival) {
+  start({.batch = 3});
+  put(2, 0);
+  put(0, 1);
+  settle(*worker_);
+  EXPECT_TRUE(seen_.empty()) << "two of three chunks are no batch";
+  put(0, 0);
+  settle(*worker_);
+  EXPECT_THAT(seen_, ElementsAre(Pair(0, 0), Pair(0, 1), Pair(2, 0)));
+  EXPECT_EQ(published(), 1);
+  EXPECT_EQ(bench_->run.value("env_steps"), 15);
+  EXPECT_EQ(bench_->run.value("episodes"), 3);
+  EXPECT_EQ(bench_->run.value("batches"), 1);
+}
+
+TEST_F(TrainerTest, CheckpointComesBeforeTheVersionIsPublished) {
+  start({.batch = 1, .checkpoint_every = 1});
+  settle(*worker_);
+  put(0, 0);
+  EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Idle);
+  EXPECT_TRUE(bench_->run.checkpoint_pending());
+  EXPECT_EQ(bench_->run.checkpoint_step(), 1);
+  EXPECT_EQ(published(), 0);
+  bench_->run.checkpoint_done();
+  settle(*worker_);
+  EXPECT_EQ(published(), 1);
+}
+
+TEST_F(TrainerTest, StalenessCountsFromTheMomentOfUse) {
+  start({.batch = 1, .prefetch = 1});
+  settle(*worker_);
+  put(0, 0, 0);
+  put(0, 1, 0);  // taken ahead at version 0, used at version 1
+  settle(*worker_);
+  EXPECT_EQ(published(), 2);
+  for (const MetricSample& sample : bench_->metrics.snapshot()) {
+    if (sample.name != "sluice_trainer_staleness") continue;
+    EXPECT_EQ(sample.counts[0], 1);
+    EXPECT_EQ(sample.counts[1], 1);
+    return;
+  }
+  FAIL() << "no staleness was counted";
+}
+
+TEST_F(TrainerTest, EndsAtTheStepLimitWithACheckpointAndTheLastVersion) {
+  start({.batch = 1}, {.max_steps = 10});
+  settle(*worker_);
+  put(0, 0);
+  put(0, 1);
+  put(0, 2);
+  settle(*worker_);
+  EXPECT_TRUE(bench_->run.checkpoint_pending());
+  EXPECT_FALSE(bench_->run.finished());
+  EXPECT_EQ(published(), 1);
+  bench_->run.checkpoint_done();
+  EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
+  EXPECT_TRUE(bench_->run.finished());
+  EXPECT_EQ(published(), 2);
+  EXPECT_EQ(seen_.size(), 2U);
+  EXPECT_TRUE(writer_->closed());
+}
+
+TEST_F(TrainerTest, RequestToStopEndsItAlsoWhileItWaitsForSamples) {
+  start({.batch = 4});
+  settle(*worker_);
+  const auto before = bench_->waker.epoch();
+  bench_->run.request_stop("enough");
+  EXPECT_NE(bench_->waker.epoch(), before) << "the loop must be woken";
+  settle(*worker_);
+  EXPECT_TRUE(bench_->run.checkpoint_pending());
+  bench_->run.checkpoint_done();
+  EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
+}
+
+TEST_F(TrainerTest, ComesBackWhereItWasUnderAnotherIncarnation) {
+  start({.batch = 1});
+  settle(*worker_);
+  put(0, 0);
+  settle(*worker_);
+  ASSERT_EQ(published(), 1);
+  Snapshot saved;
+  ASSERT_TRUE(worker_->save(saved).ok());
+  worker_ = make({.batch = 1}, 1);
+  ASSERT_TRUE(worker_->load(saved).ok());
+  settle(*worker_);
+  const VersionTag tag = follower_->current().tag;
+  EXPECT_EQ(tag.step, 1);
+  EXPECT_GT(tag.incarnation, 0U);
+  put(0, 1, 1);
+  settle(*worker_);
+  EXPECT_EQ(bench_->run.value("env_steps"), 10);
+  EXPECT_EQ(bench_->run.value("batches"), 2);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -19,7 +19,7 @@ struct Evaluator {
   using Follows = Ports<Latest<Weights>>;
 
   std::string env = "CartPole-v1";
-  NetConfig net;
+  NetConfig net = {};
   int64_t every = 10;  ///< evaluate version 0, every, 2 every, ..: the newest one that is due
   int64_t episodes = 20;
   bool has_target = false;  ///< end the run when a score reaches `target`

@@ -20,7 +20,7 @@ struct Policy {
   using Follows = Ports<Latest<Weights>>;
 
   std::string env = "CartPole-v1";  ///< environment whose spaces the network is made for
-  NetConfig net;
+  NetConfig net = {};
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;

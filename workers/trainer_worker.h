@@ -25,7 +25,7 @@ struct Trainer {
   using Publishes = Ports<Latest<Weights>>;
 
   std::string env = "CartPole-v1";
-  NetConfig net;
+  NetConfig net = {};
   int64_t batch = 64;            ///< chunks per version
   int64_t horizon = 128;         ///< steps per chunk, as the rollouts write them
   int64_t prefetch = 0;          ///< batches taken from the stream ahead of use

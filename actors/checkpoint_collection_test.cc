@@ -13,9 +13,9 @@ Snapshots of(std::initializer_list<const char*> workers) {
 
 TEST(CheckpointCollection, IsCompleteWithThePartOfEveryLoop) {
   CheckpointCollection parts(5, 2);
-  parts.add("loop a", of({"a/0", "a/1"}));
+  parts.add(0, "loop a", of({"a/0", "a/1"}));
   EXPECT_FALSE(parts.complete());
-  parts.add("loop b", of({"b/0"}));
+  parts.add(1, "loop b", of({"b/0"}));
   EXPECT_TRUE(parts.complete());
   EXPECT_EQ(parts.failure(), "");
   EXPECT_EQ(parts.ticket(), 5);
@@ -24,18 +24,29 @@ TEST(CheckpointCollection, IsCompleteWithThePartOfEveryLoop) {
 
 TEST(CheckpointCollection, KeepsTheFirstFailureAndWaitsForTheRest) {
   CheckpointCollection parts(1, 3);
-  parts.add("a", error(Code::Internal, "first"));
-  parts.add("b", error(Code::Internal, "second"));
+  parts.add(0, "a", error(Code::Internal, "first"));
+  parts.add(1, "b", error(Code::Internal, "second"));
   EXPECT_FALSE(parts.complete());
-  parts.add("c", of({"c"}));
+  parts.add(2, "c", of({"c"}));
   EXPECT_TRUE(parts.complete());
   EXPECT_EQ(parts.failure(), "worker a: first");
 }
 
+TEST(CheckpointCollection, TheFirstPartOfALoopCounts) {
+  CheckpointCollection parts(1, 2);
+  EXPECT_TRUE(parts.waits_for(0));
+  parts.add(0, "a", of({"a"}));
+  EXPECT_FALSE(parts.waits_for(0));
+  parts.add(0, "a", error(Code::Internal, "late"));
+  EXPECT_FALSE(parts.complete());
+  parts.add(1, "b", of({"b"}));
+  EXPECT_EQ(parts.failure(), "");
+}
+
 TEST(CheckpointCollection, RefusesTwoWorkersOfOneName) {
   CheckpointCollection parts(1, 2);
-  parts.add("a", of({"same"}));
-  parts.add("b", of({"same"}));
+  parts.add(0, "a", of({"same"}));
+  parts.add(1, "b", of({"same"}));
   EXPECT_EQ(parts.failure(), "two workers are named 'same'");
 }
 

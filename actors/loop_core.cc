@@ -313,12 +313,13 @@ void LoopCore::request_stop() {
   call_attention();
 }
 
-void LoopCore::abandon() {
+bool LoopCore::abandon() {
   std::lock_guard lock(mutex_);
-  if (life() != Life::Attached) return;
+  if (life() != Life::Attached) return false;
   life_.store(Life::Abandoned, std::memory_order_release);
   listener_ = nullptr;
   call_attention();
+  return true;
 }
 
 void LoopCore::orphan() {

@@ -26,7 +26,8 @@ class LoopCore {
   void request_save(int64_t ticket);
   void request_drain();
   void request_stop();
-  void abandon();
+  /// False when the loop had ended already.
+  bool abandon();
   /// The run's objects go away: an abandoned thread must not even clean up from now on.
   void orphan();
   [[nodiscard]] bool abandoned() const { return life() != Life::Attached; }

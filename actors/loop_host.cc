@@ -39,9 +39,8 @@ void LoopHost::drain() { core_->request_drain(); }
 void LoopHost::stop() { core_->request_stop(); }
 
 void LoopHost::abandon() {
-  if (!thread_.joinable()) return;
-  core_->abandon();
-  thread_.detach();
+  // One that has ended is as good as joined; let the destructor do it.
+  if (thread_.joinable() && core_->abandon()) thread_.detach();
 }
 
 LoopProbe LoopHost::probe() const { return core_->probe(); }

@@ -95,8 +95,9 @@ void Supervisor::on_down(const caf::actor_addr& who, const caf::error& reason) {
   const std::string text = compat::exit_text(reason);
   if (!text.empty()) {
     // An actor that died for itself leaves a running loop behind.
-    if (found->loop->probe().state != LoopState::Failed) give_up(*found);
-    fail(static_cast<int32_t>(found - records_.begin()), text);
+    const auto index = static_cast<size_t>(found - records_.begin());
+    if (found->loop->probe().state != LoopState::Failed) give_up(index);
+    fail(static_cast<int32_t>(index), text);
   } else {
     finished(*found);
   }
@@ -171,10 +172,15 @@ void Supervisor::on_restart(int32_t index, int32_t attempt) {
 }
 
 /// Leaves the loop's thread to itself; nothing of it is heard any more.
-void Supervisor::give_up(LoopRecord& record) {
+void Supervisor::give_up(size_t index) {
+  LoopRecord& record = records_[index];
   record.loop->abandon();
   setup_->board->bury(record.loop);
   compat::kill(record.actor);
+  // An actor that is killed leaves the requests it has taken unanswered.
+  if (saving_ && saving_->parts.waits_for(index)) {
+    saved(saving_->parts.ticket(), index, "its thread was abandoned");
+  }
   record.waker = std::make_shared<Waker>();
   ++record.abandoned;
   setup_->options.metrics
@@ -194,7 +200,7 @@ void Supervisor::on_check() {
     const std::string text = fmt::format("a step hangs for more than {} (step {})",
                                          duration_text(deadline), probe.current);
     log(LogLevel::Error, "worker {}: {}; its thread is abandoned", record.spec.name, text);
-    give_up(record);
+    give_up(i);
     fail(static_cast<int32_t>(i), text);
   }
   end_if_all_ended();
@@ -225,24 +231,25 @@ void Supervisor::save(int64_t ticket, Answer answer) {
   deliver_save_if_complete();
   for (size_t i = 0; i < records_.size(); ++i) {
     if (!records_[i].live()) {
-      saved(i, "");
+      saved(ticket, i, "");
       continue;
     }
     compat::request(self_, records_[i].actor, compat::kNoLimit, msg::save_atom_v, ticket)
-        .then([this, i](const std::string& failure) { saved(i, failure); },
-              [this, i](const caf::error& e) { saved(i, compat::exit_text(e)); });
+        .then([this, ticket, i](const std::string& failure) { saved(ticket, i, failure); },
+              [this, ticket, i](const caf::error& e) { saved(ticket, i, compat::exit_text(e)); });
   }
 }
 
-void Supervisor::saved(size_t index, const std::string& failure) {
+void Supervisor::saved(int64_t ticket, size_t index, const std::string& failure) {
+  if (!saving_ || saving_->parts.ticket() != ticket) return;
   const LoopRecord& record = records_[index];
   CheckpointCollection& parts = saving_->parts;
   if (!failure.empty()) {
-    parts.add(record.spec.name, Status(Code::Unavailable, failure));
+    parts.add(index, record.spec.name, Status(Code::Unavailable, failure));
   } else if (record.live()) {
-    parts.add(record.spec.name, record.loop->take_saved(parts.ticket()));
+    parts.add(index, record.spec.name, record.loop->take_saved(parts.ticket()));
   } else {
-    parts.add(record.spec.name, record.final_state);
+    parts.add(index, record.spec.name, record.final_state);
   }
   deliver_save_if_complete();
 }
@@ -315,13 +322,14 @@ void Supervisor::on_stage_timeout(int32_t turn) {
 
 void Supervisor::on_grace_over() {
   if (!draining_) return;
-  for (LoopRecord& record : records_) {
+  for (size_t i = 0; i < records_.size(); ++i) {
+    LoopRecord& record = records_[i];
     if (!record.live()) continue;
     log(LogLevel::Error, "worker {} does not end within {}; its thread is abandoned",
         record.spec.name, duration_text(shutdown_->grace()));
     shutdown_->gave_up(record.spec.name);
     record.last_error = "did not end within " + duration_text(shutdown_->grace());
-    give_up(record);
+    give_up(i);
     retire(record, LoopState::Failed);
   }
   end_if_all_ended();

@@ -60,9 +60,9 @@ class Supervisor {
   void start_next_stage();
   void retire(LoopRecord& record, LoopState rest);
   void fail(int32_t index, const std::string& text);
-  void give_up(LoopRecord& record);
+  void give_up(size_t index);
   void finished(LoopRecord& record);
-  void saved(size_t index, const std::string& failure);
+  void saved(int64_t ticket, size_t index, const std::string& failure);
   void deliver_save_if_complete();
   void close();
   void drain_next_stage();

@@ -140,7 +140,7 @@ TEST_F(SupervisorRestart, NothingRestartsDuringAShutdown) {
   EXPECT_EQ(told(), Lines{"b drain"});
   EXPECT_EQ(status(0).state, LoopState::Failed);
   fail("b");
-  EXPECT_EQ(down->value(), "");
+  EXPECT_EQ(down->value_or("none"), "");
   advance(kSecond);
   EXPECT_EQ(told(), Lines{});
 }

@@ -27,7 +27,7 @@ TEST_F(SupervisorStart, LaunchesAStageOnceTheNextHasBeenMade) {
   loops_.at("policy").make();
   actors_.settle();
   EXPECT_EQ(told(), Lines{"rollout start 0"});
-  EXPECT_EQ(started->value(), "");
+  EXPECT_EQ(started->value_or("none"), "");
 }
 
 TEST_F(SupervisorStart, WaitsForALoopThatFailsAtFirst) {
@@ -39,7 +39,7 @@ TEST_F(SupervisorStart, WaitsForALoopThatFailsAtFirst) {
   told();
   advance(100 * kMillisecond);
   EXPECT_EQ(told(), (Lines{"trainer start 1", "policy start 0", "rollout start 0"}));
-  EXPECT_EQ(started->value(), "");
+  EXPECT_EQ(started->value_or("none"), "");
 }
 
 TEST_F(SupervisorStart, GivesTheReasonOnceTheBudgetIsSpent) {
@@ -47,7 +47,7 @@ TEST_F(SupervisorStart, GivesTheReasonOnceTheBudgetIsSpent) {
   spawn({{.name = "trainer", .stage = 2, .restart = {.max_restarts = 0}}, {.name = "rollout"}});
   const auto started = ask(msg::start_atom_v);
   fail("trainer", "no file");
-  EXPECT_EQ(started->value(), "worker trainer failed 1 time within 60 s; last: no file");
+  EXPECT_EQ(started->value_or("none"), "worker trainer failed 1 time within 60 s; last: no file");
   EXPECT_EQ(told(), Lines{"trainer start 0"});
   EXPECT_EQ(status(1).state, LoopState::Configured);
 }
@@ -57,7 +57,7 @@ TEST_F(SupervisorStart, StopDuringStartEndsItAndLaunchesNoMore) {
   spawn(three_stages());
   const auto started = ask(msg::start_atom_v);
   tell(msg::stop_atom_v);
-  EXPECT_EQ(started->value(), "shut down while starting");
+  EXPECT_EQ(started->value_or("none"), "shut down while starting");
   EXPECT_EQ(told(), (Lines{"trainer start 0", "trainer stop"}));
   EXPECT_EQ(board_->outcome()->code(), Code::Cancelled);
   EXPECT_EQ(*ask(msg::drain_atom_v, kSecond), "");
@@ -100,7 +100,7 @@ TEST_F(SupervisorShutdown, DrainsStageAfterStage) {
   EXPECT_EQ(told(), Lines{"trainer drain"});
   EXPECT_FALSE(*down);
   finish("trainer");
-  EXPECT_EQ(down->value(), "");
+  EXPECT_EQ(down->value_or("none"), "");
   EXPECT_TRUE(board_->outcome()->ok());
 }
 
@@ -113,7 +113,7 @@ TEST_F(SupervisorShutdown, StopsAStageThatUsesUpItsShare) {
   EXPECT_EQ(told(), Lines{});
   advance(1);
   EXPECT_EQ(told(), (Lines{"rollout stop", "policy drain", "trainer drain"}));
-  EXPECT_EQ(down->value(), "stopped before drained: rollout");
+  EXPECT_EQ(down->value_or("none"), "stopped before drained: rollout");
   EXPECT_EQ(board_->outcome()->code(), Code::DeadlineExceeded);
 }
 
@@ -126,7 +126,7 @@ TEST_F(SupervisorShutdown, AbandonsWhatDoesNotEvenStop) {
   EXPECT_FALSE(*down);
   advance(1);
   EXPECT_EQ(told(), Lines{"policy abandon"});
-  EXPECT_EQ(down->value(), "not ended within 10 s and abandoned: policy");
+  EXPECT_EQ(down->value_or("none"), "not ended within 10 s and abandoned: policy");
   EXPECT_EQ(board_->stuck(), 1);
   EXPECT_EQ(status(0).state, LoopState::Failed);
   EXPECT_EQ(status(0).last_error, "did not end within 10 s");
@@ -139,7 +139,7 @@ TEST_F(SupervisorShutdown, StopCutsItShort) {
   told();
   tell(msg::stop_atom_v);
   EXPECT_EQ(told(), (Lines{"policy stop", "rollout stop", "trainer stop"}));
-  EXPECT_EQ(down->value(), "");
+  EXPECT_EQ(down->value_or("none"), "");
   EXPECT_EQ(board_->outcome()->code(), Code::Cancelled);
 }
 
@@ -149,7 +149,7 @@ TEST_F(SupervisorShutdown, StoppedLoopsAreAbandonedToo) {
   tell(msg::stop_atom_v);
   const auto down = ask(msg::drain_atom_v, kSecond);
   advance(kSecond);
-  EXPECT_EQ(down->value(), "not ended within 1 s and abandoned: rollout");
+  EXPECT_EQ(down->value_or("none"), "not ended within 1 s and abandoned: rollout");
 }
 
 TEST_F(SupervisorShutdown, OneAtATimeAndTheSameAnswerAfterwards) {
@@ -158,7 +158,7 @@ TEST_F(SupervisorShutdown, OneAtATimeAndTheSameAnswerAfterwards) {
   const auto first = ask(msg::drain_atom_v, 4 * kSecond);
   EXPECT_EQ(*ask(msg::drain_atom_v, kSecond), "a shutdown is under way");
   advance(4 * kSecond);
-  EXPECT_EQ(first->value(), "stopped before drained: a");
+  EXPECT_EQ(first->value_or("none"), "stopped before drained: a");
   EXPECT_EQ(*ask(msg::drain_atom_v, kSecond), "stopped before drained: a");
 }
 

@@ -33,7 +33,8 @@ Result<Learned> learn(const std::string& env, double target, uint64_t seed) {
   const auto reached = [&] { return run.control().stop_requested(); };
   RETURN_IF_ERROR(run.watch(300 * kSecond, reached, kMillisecond));
   Learned out{run.value("eval_return"), static_cast<double>(clock.now() - began) * 1e-9};
-  RETURN_IF_ERROR(run.stop());  // scores the last version, if nothing reached the target before
+  RETURN_IF_ERROR(
+      run.stop_training());  // scores the last version, if nothing reached the target before
   if (out.score < target) out.score = run.value("eval_return");
   return out;
 }

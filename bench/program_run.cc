@@ -51,7 +51,16 @@ Status ProgramRun::finish(TimeNs within) {
   return {};
 }
 
-Status ProgramRun::stop() { return launcher_->control().shutdown(kGrace); }
+Status ProgramRun::stop() {
+  // A trainer that was asked to stop first saves the run: somebody must serve that.
+  if (control_.stop_requested()) RETURN_IF_ERROR(finish(kGrace));
+  return launcher_->control().shutdown(kGrace);
+}
+
+Status ProgramRun::stop_training() {
+  control_.request_stop("measured");
+  return stop();
+}
 
 double ProgramRun::metric(std::string_view name) const {
   double sum = 0;

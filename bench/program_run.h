@@ -26,8 +26,10 @@ class ProgramRun {
   Status watch(TimeNs within, const std::function<bool()>& done, TimeNs tick = 10 * kMillisecond);
   /// To the end of the run; DeadlineExceeded after `within`.
   Status finish(TimeNs within);
-  /// Ends all loops in order.
+  /// Ends all loops in order. A trainer that was asked to stop gets to its end first.
   Status stop();
+  /// Asks the trainer to stop, then the same.
+  Status stop_training();
 
   RunControl& control() noexcept { return control_; }
   [[nodiscard]] double value(std::string_view name) const {

@@ -37,7 +37,7 @@ Result<Reached> reach(uint64_t seed, double limit) {
       kMillisecond));
   const double seconds = static_cast<double>(clock.now() - began) * 1e-9;
   const Reached reached{seconds, run.value("env_steps"), run.value("eval_return")};
-  RETURN_IF_ERROR(run.stop());
+  RETURN_IF_ERROR(run.stop_training());
   if (reached.score < s.target) {
     return error(Code::OutOfRange, "seed {} was at {:.1f} after {:.0f} steps and {:.1f} s", seed,
                  reached.score, reached.steps, reached.seconds);

@@ -5,6 +5,9 @@
 include(GoogleTest)
 
 function(sluice_use_torch target)
+  # A precompiled header serves one code model only, so programs are compiled as the libraries are.
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
   target_precompile_headers(${target} REUSE_FROM sluice_pch)
   target_link_libraries(${target} PUBLIC torch::cpu)
 endfunction()
@@ -19,6 +22,9 @@ function(sluice_add_tests module label timeout)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                SLUICE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(MODULE_TORCH)
+    sluice_use_torch(${target})
+  endif()
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS ${label} TIMEOUT ${timeout})
 endfunction()

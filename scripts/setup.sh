@@ -2,7 +2,8 @@
 # Installs what the build needs: Debian packages by name, LibTorch's wheel into .deps/.
 # Asks nothing, may be killed and repeated, and is instant when there is nothing to do.
 #   scripts/setup.sh [--dev] [--cuda]
-# --dev: also clang, its sanitizers and clang-tidy (presets dev, asan, tsan). --cuda: also the wheels the GPU library needs.
+# --dev: also clang, its sanitizers and clang-tidy (presets dev, asan, tsan). --cuda: also the wheels
+# the GPU library needs.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/scripts/versions.sh"

@@ -9,6 +9,7 @@ namespace {
 
 using testing::Bench;
 using testing::settle;
+using testing::settle_well;
 using testing::version;
 
 class BufferTest : public ::testing::Test {
@@ -64,7 +65,7 @@ TEST_F(BufferTest, FullStreamDownstreamLosesNothing) {
   std::vector<int64_t> seen;
   for (int round = 0; round < 6; ++round) {
     for (const int64_t number : take_all()) seen.push_back(number);
-    settle(*worker_);
+    settle_well(*worker_);
   }
   EXPECT_EQ(seen, (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
 }
@@ -75,10 +76,10 @@ TEST_F(BufferTest, TakesNoMoreThanItCanPassOnButOne) {
   start();
   put(0);
   put(1);
-  settle(*worker_);  // 0 passed on, 1 in hand
+  settle_well(*worker_);  // 0 passed on, 1 in hand
   put(2);
   put(3);
-  settle(*worker_);
+  settle_well(*worker_);
   std::shared_ptr<const Trajectory> more = std::make_shared<Trajectory>();
   EXPECT_EQ(writer_->try_put(more, {}), PutResult::Full) << "producers must be held back";
 }
@@ -87,7 +88,7 @@ TEST_F(BufferTest, StreamDownstreamHasItsOwnReuse) {
   bench_.samples.policy.reuse = 3;
   start();
   put(7);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(take_all(), (std::vector<int64_t>{7, 7, 7}));
 }
 

@@ -14,6 +14,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using testing::scripted;
 using testing::settle;
+using testing::settle_well;
 using testing::weights_of;
 
 const NetConfig kNet{.hidden = {8}};
@@ -60,29 +61,29 @@ TEST_F(EvaluatorTest, KeepsTheVersionItBeganWith) {
   ASSERT_TRUE(worker_->step().ok());
   ASSERT_TRUE(worker_->step().ok());
   EXPECT_EQ(bench_.run.value("eval_version"), 0);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_.run.value("eval_version"), 1) << "and then comes the next";
 }
 
 TEST_F(EvaluatorTest, SkipsVersionsThatAreNotDue) {
   start({.every = 10, .episodes = 1});
   publish(0);
-  settle(*worker_);
+  settle_well(*worker_);
   publish(9);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_.run.value("eval_version"), 0);
   publish(13);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_.run.value("eval_version"), 13);
   publish(19);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_.run.value("eval_version"), 13) << "the next is due at 20";
 }
 
 TEST_F(EvaluatorTest, DrainScoresTheLastVersion) {
   start({.every = 10, .episodes = 1});
   publish(0);
-  settle(*worker_);
+  settle_well(*worker_);
   publish(7);
   worker_->drain();
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
@@ -92,7 +93,7 @@ TEST_F(EvaluatorTest, DrainScoresTheLastVersion) {
 TEST_F(EvaluatorTest, ReachingTheTargetStopsTheRun) {
   start({.episodes = 2, .has_target = true, .target = 10});
   publish(0);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_TRUE(bench_.run.stop_requested());
   EXPECT_THAT(bench_.run.stop_reason(), HasSubstr("10.0 reached the target 10.0"));
 }
@@ -100,7 +101,7 @@ TEST_F(EvaluatorTest, ReachingTheTargetStopsTheRun) {
 TEST_F(EvaluatorTest, MissingTheTargetDoesNot) {
   start({.episodes = 2, .has_target = true, .target = 10.5});
   publish(0);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_.run.value("eval_return"), 10);
   EXPECT_FALSE(bench_.run.stop_requested());
 }

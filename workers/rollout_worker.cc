@@ -169,6 +169,9 @@ Status RolloutWorker::deliver(const Call& call) {
   const auto* want = call.request.rows.data<uint8_t>(fields_ + kWant);
   const auto* value = call.response.rows.data<float>(kAnswerValue);
   const int64_t first = ring_.slot(0).id;
+  int64_t actions = 0;
+  for (int64_t row = 0; row < call.request.count; ++row) actions += want[row] != 0 ? 1 : 0;
+  steps_.add(actions);  // once per answer: a counter is a locked add
   for (int64_t row = 0; row < call.request.count; ++row) {
     const int64_t i = slots[row] - first;
     const Status status = want[row] != 0 ? act(i, call.response, row) : bootstrap(i, value[row]);
@@ -191,7 +194,6 @@ Status RolloutWorker::act(int64_t i, const Action& action, int64_t row) {
   const char* chosen =
       action.rows.data<char>(kAnswerAction) + row * action.rows.row_bytes(kAnswerAction);
   ASSIGN_OR_RETURN(const Transition transition, ring_.step(slot, chosen));
-  steps_.add();
   const bool last = slot.t == steps.rows();
   if (transition.terminated) {
     episodes_.add();

@@ -15,6 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::scripted;
 using testing::settle;
+using testing::settle_well;
 using testing::version;
 using Calls = std::vector<std::unique_ptr<Exchange<Observation, Action>>>;
 
@@ -92,11 +93,11 @@ TEST_F(RolloutTest, LateAnswerHoldsUpItsOwnSlotOnly) {
   bench_.samples.policy.admit_batch = 1;
   start({.env = scripted(0, false), .ring = 2, .horizon = 2});
   reader_->advance(version(0));
-  settle(*worker_);
+  settle_well(*worker_);
   Calls late = take();  // slot 0 asks, and waits for its answer
   ASSERT_EQ(late.size(), 1U);
   reader_->advance(version(1));
-  settle(*worker_);
+  settle_well(*worker_);
   std::shared_ptr<const Trajectory> chunk = next_chunk();
   ASSERT_NE(chunk, nullptr) << "slot 1 must go on";
   EXPECT_EQ(chunk->slot, 1);
@@ -115,22 +116,22 @@ TEST_F(RolloutTest, FlushesWhenEnoughAreReadyOrTheFirstHasWaitedLongEnough) {
          .flush_ready = 2,
          .flush_within_us = 200});
   reader_->advance(version(0));
-  settle(*worker_);
+  settle_well(*worker_);
   ASSERT_EQ(take().size(), 1U) << "with nothing under way there is nothing to wait for";
   reader_->advance(version(1));
   auto idle = settle(*worker_);
   EXPECT_TRUE(take().empty()) << "one of two ready slots must wait";
   EXPECT_EQ(idle->until, bench_.clock.now() + 200 * kMicrosecond);
   bench_.clock.advance(200 * kMicrosecond);
-  settle(*worker_);
+  settle_well(*worker_);
   Calls timed = take();
   ASSERT_EQ(timed.size(), 1U);
   EXPECT_THAT(slots(*timed[0]), ElementsAre(1));
   reader_->advance(version(2));
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_TRUE(take().empty());
   reader_->advance(version(3));
-  settle(*worker_);
+  settle_well(*worker_);
   Calls full = take();
   ASSERT_EQ(full.size(), 1U);
   EXPECT_THAT(slots(*full[0]), ElementsAre(2, 3));
@@ -176,7 +177,7 @@ TEST_F(RolloutTest, TerminationInTheLastRowHasNoBootstrap) {
 TEST_F(RolloutTest, ChunkCarriesTheSpanOfVersionsThatActed) {
   start({.env = scripted(0, false), .ring = 1, .horizon = 3});
   for (const int64_t step : {4, 5}) {
-    settle(*worker_);
+    settle_well(*worker_);
     Calls calls = take();
     ASSERT_EQ(calls.size(), 1U);
     answer(std::move(calls[0]), step);
@@ -191,7 +192,7 @@ TEST_F(RolloutTest, NoChunkStartsWithoutAPermit) {
   bench_.samples.policy.admit_batch = 2;
   start({.env = scripted(0, false), .ring = 3, .horizon = 1});
   reader_->advance(version(0));
-  settle(*worker_);
+  settle_well(*worker_);
   Calls calls = take();
   ASSERT_EQ(calls.size(), 1U);
   EXPECT_THAT(slots(*calls[0]), ElementsAre(0, 1));
@@ -205,7 +206,7 @@ TEST_F(RolloutTest, NoChunkStartsWithoutAPermit) {
 
 TEST_F(RolloutTest, QuestionOfALostServerIsAskedAgainWithTheSameDraws) {
   start({.env = scripted(0, false), .ring = 2, .horizon = 2});
-  settle(*worker_);
+  settle_well(*worker_);
   std::vector<int64_t> draws;
   {
     const Calls calls = take();
@@ -231,14 +232,14 @@ TEST_F(RolloutTest, QuestionOfALostServerIsAskedAgainWithTheSameDraws) {
 
 TEST_F(RolloutTest, QuestionForABootstrapValueIsAskedAgainAsSuch) {
   start({.env = scripted(0, false), .ring = 1, .horizon = 1});
-  settle(*worker_);
+  settle_well(*worker_);
   Calls first = take();
   answer(std::move(first.at(0)));
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(take().at(0)->request.rows.data<uint8_t>(kWant)[0], 0);
   server_.reset();
   server_.emplace(bench_.server());
-  settle(*worker_);
+  settle_well(*worker_);
   Calls again = take();
   ASSERT_EQ(again.size(), 1U);
   EXPECT_EQ(again[0]->request.rows.data<uint8_t>(kWant)[0], 0);
@@ -252,14 +253,14 @@ TEST_F(RolloutTest, QuestionThatTimedOutIsAskedAgain) {
   auto idle = settle(*worker_);
   EXPECT_EQ(idle->until, 5 * kMillisecond);
   bench_.clock.advance(5 * kMillisecond);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_.metric("sluice_rollout_reissued_total"), 1);
   EXPECT_NE(next_chunk(), nullptr);
 }
 
 TEST_F(RolloutTest, RefusedQuestionFailsTheWorkerWithTheReason) {
   start({.env = scripted(0, false), .ring = 1, .horizon = 1});
-  settle(*worker_);
+  settle_well(*worker_);
   Calls calls = take();
   calls.at(0)->status = invalid_argument("wrong shape");
   server_->answer(std::move(calls[0]));
@@ -270,9 +271,9 @@ TEST_F(RolloutTest, RefusedQuestionFailsTheWorkerWithTheReason) {
 
 TEST_F(RolloutTest, BadStepFailsTheWorkerNamingSlotAndStep) {
   start({.env = "faulty:nan-obs@2", .ring = 2, .horizon = 4});
-  settle(*worker_);
+  settle_well(*worker_);
   for (auto& call : take()) answer(std::move(call));
-  settle(*worker_);
+  settle_well(*worker_);
   for (auto& call : take()) answer(std::move(call));
   const auto result = settle(*worker_);
   ASSERT_FALSE(result.ok());
@@ -293,7 +294,7 @@ TEST_F(RolloutTest, BadStepDropsTheChunkWhenAskedAndTheSlotGoesOn) {
 
 TEST_F(RolloutTest, DrainSendsWhatIsFinishedAndGivesUpWhatIsUnderWay) {
   start({.env = scripted(0, false), .ring = 1, .horizon = 2});
-  settle(*worker_);
+  settle_well(*worker_);
   worker_->drain();
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Idle) << "an answer is still to come";
   Calls calls = take();

@@ -1,4 +1,5 @@
 #pragma once
+#include "dataflow/base/worker.h"
 #include "dataflow/graph/worker_context.h"
 #include "dataflow/transport/local_transport.h"
 #include "dataflow/types/control.h"
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -174,6 +176,11 @@ inline Result<StepResult> settle(Worker& worker) {
     if (!result.ok() || result->kind != StepResult::Kind::Progress) return result;
   }
   return StepResult::progress();
+}
+/// The same where a failure is a failure of the test.
+inline void settle_well(Worker& worker) {
+  const auto result = settle(worker);
+  EXPECT_TRUE(result.ok()) << result.status().message();
 }
 
 }  // namespace sluice::testing

@@ -31,7 +31,7 @@ struct Trainer {
   int64_t prefetch = 0;          ///< batches taken from the stream ahead of use
   int64_t schedule_steps = 0;    ///< environment steps that schedules are laid out for; 0 = open
   int64_t checkpoint_every = 0;  ///< versions between checkpoints; 0 = only at the end
-  LearnerFactory learner;
+  LearnerFactory learner = {};
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;

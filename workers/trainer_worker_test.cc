@@ -13,6 +13,7 @@ using testing::Bench;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 using testing::settle;
+using testing::settle_well;
 using testing::version;
 
 /// Notes what it is given; its weights are the number of batches it has seen.
@@ -87,10 +88,10 @@ TEST_F(TrainerTest, LearnsFromWholeBatchesInOrderOfSlotWhateverTheOrderOfArrival
   start({.batch = 3});
   put(2, 0);
   put(0, 1);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_TRUE(seen_.empty()) << "two of three chunks are no batch";
   put(0, 0);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_THAT(seen_, ElementsAre(Pair(0, 0), Pair(0, 1), Pair(2, 0)));
   EXPECT_EQ(published(), 1);
   EXPECT_EQ(bench_->run.value("env_steps"), 15);
@@ -100,23 +101,23 @@ TEST_F(TrainerTest, LearnsFromWholeBatchesInOrderOfSlotWhateverTheOrderOfArrival
 
 TEST_F(TrainerTest, CheckpointComesBeforeTheVersionIsPublished) {
   start({.batch = 1, .checkpoint_every = 1});
-  settle(*worker_);
+  settle_well(*worker_);
   put(0, 0);
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Idle);
   EXPECT_TRUE(bench_->run.checkpoint_pending());
   EXPECT_EQ(bench_->run.checkpoint_step(), 1);
   EXPECT_EQ(published(), 0);
   bench_->run.checkpoint_done();
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(published(), 1);
 }
 
 TEST_F(TrainerTest, StalenessCountsFromTheMomentOfUse) {
   start({.batch = 1, .prefetch = 1});
-  settle(*worker_);
+  settle_well(*worker_);
   put(0, 0, 0);
   put(0, 1, 0);  // taken ahead at version 0, used at version 1
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(published(), 2);
   for (const MetricSample& sample : bench_->metrics.snapshot()) {
     if (sample.name != "sluice_trainer_staleness") continue;
@@ -128,12 +129,12 @@ TEST_F(TrainerTest, StalenessCountsFromTheMomentOfUse) {
 }
 
 TEST_F(TrainerTest, EndsAtTheStepLimitWithACheckpointAndTheLastVersion) {
-  start({.batch = 1}, {.max_steps = 10});
-  settle(*worker_);
+  start({.batch = 1}, {.run = 1, .incarnation = 0, .directory = "", .max_steps = 10});
+  settle_well(*worker_);
   put(0, 0);
   put(0, 1);
   put(0, 2);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_TRUE(bench_->run.checkpoint_pending());
   EXPECT_FALSE(bench_->run.finished());
   EXPECT_EQ(published(), 1);
@@ -147,11 +148,11 @@ TEST_F(TrainerTest, EndsAtTheStepLimitWithACheckpointAndTheLastVersion) {
 
 TEST_F(TrainerTest, RequestToStopEndsItAlsoWhileItWaitsForSamples) {
   start({.batch = 4});
-  settle(*worker_);
+  settle_well(*worker_);
   const auto before = bench_->waker.epoch();
   bench_->run.request_stop("enough");
   EXPECT_NE(bench_->waker.epoch(), before) << "the loop must be woken";
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_TRUE(bench_->run.checkpoint_pending());
   bench_->run.checkpoint_done();
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
@@ -159,20 +160,20 @@ TEST_F(TrainerTest, RequestToStopEndsItAlsoWhileItWaitsForSamples) {
 
 TEST_F(TrainerTest, ComesBackWhereItWasUnderAnotherIncarnation) {
   start({.batch = 1});
-  settle(*worker_);
+  settle_well(*worker_);
   put(0, 0);
-  settle(*worker_);
+  settle_well(*worker_);
   ASSERT_EQ(published(), 1);
   Snapshot saved;
   ASSERT_TRUE(worker_->save(saved).ok());
   worker_ = make({.batch = 1}, 1);
   ASSERT_TRUE(worker_->load(saved).ok());
-  settle(*worker_);
+  settle_well(*worker_);
   const VersionTag tag = follower_->current().tag;
   EXPECT_EQ(tag.step, 1);
   EXPECT_GT(tag.incarnation, 0U);
   put(0, 1, 1);
-  settle(*worker_);
+  settle_well(*worker_);
   EXPECT_EQ(bench_->run.value("env_steps"), 10);
   EXPECT_EQ(bench_->run.value("batches"), 2);
 }

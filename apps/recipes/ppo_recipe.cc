@@ -66,12 +66,14 @@ PpoSettings PpoSettings::for_env(const std::string& env) {
     s.ppo.epochs = 10;
     s.ppo.minibatches = 8;
   } else if (env == "Pendulum-v1") {
-    s.envs = 16;
-    s.horizon = 256;
-    s.max_steps = 400'000;
+    s.envs = 32;
+    s.horizon = 64;
+    s.max_steps = 200'000;
     s.net.normalise_observations = true;
+    s.net.initial_log_std = 0.5;  // torques go up to 2: look at all of them first
     s.ppo.normalise_reward = true;
     s.ppo.learning_rate = 1e-3;
+    s.ppo.anneal = true;
     s.ppo.gamma = 0.9;
     s.ppo.gae_lambda = 0.95;
     s.ppo.epochs = 10;

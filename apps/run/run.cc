@@ -60,10 +60,11 @@ int run_checked(Recipe& recipe, const RunOptions& options) {
     if (!text.ok()) return fail(text.status(), 2);
     const std::string before = env_lines(*text);
     if (const std::string now = env_lines(resolved->config); now != before) {
-      return fail(invalid_argument("--resume goes on with a run as it is: it was begun with {}, not "
-                                   "with {}; start a new run for another environment",
-                                   before, now),
-                  2);
+      return fail(
+          invalid_argument("--resume goes on with a run as it is: it was begun with {}, not "
+                           "with {}; start a new run for another environment",
+                           before, now),
+          2);
     }
   }
   if (const Status status = resolved->program.graph.check(resolved->program.placement);

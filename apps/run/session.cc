@@ -5,9 +5,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <future>
 
 namespace sluice {
 namespace {
@@ -56,11 +59,14 @@ int Session::run() {
   if (status.ok()) status = launch();
   // Only now: what could not be resumed keeps the settings it was begun with.
   if (status.ok() && resume) status = write_file_atomic(dir_.config_path(), run_.config);
-  if (!status.ok()) return close(status, false);
+  if (!status.ok()) return close(status, false, nullptr);
   return watch();
 }
 
 Status Session::open(bool resume) {
+  if (!open_log_file(dir_.log_path())) {
+    return error(Code::ResourceExhausted, "cannot write {}", dir_.log_path());
+  }
   if (resume) {
     auto checkpoint = checkpoints_.load_latest();
     if (checkpoint.ok()) {
@@ -68,18 +74,16 @@ Status Session::open(bool resume) {
       restored_ = std::move(checkpoint->workers);
     } else if (const auto found = checkpoints_.list().size(); found > 0) {
       if (checkpoint.status().code() != Code::NotFound) return checkpoint.status();
-      return error(Code::DataLoss,
-                   "none of the {} checkpoints in '{}' is whole; start a new run, or bring back one "
-                   "of them from a copy",
-                   found, dir_.checkpoints_path());
+      return error(
+          Code::DataLoss,
+          "none of the {} checkpoints in '{}' is whole; start a new run, or bring back one "
+          "of them from a copy",
+          found, dir_.checkpoints_path());
     } else if (checkpoint.status().code() == Code::NotFound) {
       log(LogLevel::Warning, "{} has no checkpoint: starting from the beginning", dir_.path());
     } else {
       return checkpoint.status();
     }
-  }
-  if (!open_log_file(dir_.log_path())) {
-    return error(Code::ResourceExhausted, "cannot write {}", dir_.log_path());
   }
   log(LogLevel::Info, "run {} of recipe {} with seed {}", dir_.path(), run_.recipe, run_.seed);
   if (!resume) RETURN_IF_ERROR(write_file_atomic(dir_.config_path(), run_.config));
@@ -129,7 +133,7 @@ int Session::watch() {
     const TimeNs now = clock_.now();
     if (signals.count() >= 2) {
       launcher_->control().stop_now();
-      return close({}, true);
+      return close({}, true, &signals);
     }
     if (signals.count() == 1 && !control_.stop_requested()) {
       std::fprintf(stderr, "\nstopping in order; press Ctrl-C again to stop at once\n");
@@ -137,16 +141,20 @@ int Session::watch() {
     }
     if (now >= time_limit && !control_.stop_requested()) ask_to_stop("the time limit was reached");
     if (control_.stop_requested() && stop_by_ == kForever) ask_to_stop("");
-    if (control_.checkpoint_pending()) write_checkpoint();
-    if (const auto outcome = launcher_->control().outcome()) return close(*outcome, false);
-    if (control_.finished()) return close({}, false);
+    if (control_.checkpoint_pending()) {
+      write_checkpoint(signals);
+      if (signals.count() >= 2) continue;
+    }
+    if (const auto outcome = launcher_->control().outcome())
+      return close(*outcome, false, &signals);
+    if (control_.finished()) return close({}, false, &signals);
     if (now >= stop_by_) {
       log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is",
           options_.grace);
       control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)),
                                   nullptr);
-      write_checkpoint();
-      return close({}, false);
+      write_checkpoint(signals);
+      return close({}, signals.count() >= 2, &signals);
     }
     write_metrics(false);
     show_progress(false);
@@ -154,10 +162,21 @@ int Session::watch() {
   }
 }
 
-void Session::write_checkpoint() {
+void Session::write_checkpoint(const SignalWatch& signals) {
   const int64_t step = control_.checkpoint_step();
+  const TimeNs within = std::clamp(stop_by_ - clock_.now(), kSecond, kCheckpointWithin);
+  // A worker that hangs holds this up; the second Ctrl-C must not wait for it.
+  std::promise<Result<std::map<std::string, Snapshot>>> promise;
+  auto future = promise.get_future();
+  saver_ = std::thread([this, within, answer = std::move(promise)]() mutable {
+    answer.set_value(launcher_->control().checkpoint(within));
+  });
+  while (future.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+    if (signals.count() >= 2) return;
+  }
+  saver_.join();
   Status status;
-  auto saved = launcher_->control().checkpoint(kCheckpointWithin);
+  auto saved = future.get();
   if (saved.ok()) {
     status = checkpoints_.save(step, *saved,
                                {{"version", fmt::format("{}", step)}, {"recipe", run_.recipe}});
@@ -224,14 +243,36 @@ std::string Session::summary() const {
   return text;
 }
 
-int Session::close(const Status& outcome, bool cut_off) {
+bool Session::shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals) {
+  std::promise<Status> promise;
+  auto future = promise.get_future();
+  std::thread closer([this, grace, answer = std::move(promise)]() mutable {
+    answer.set_value(launcher_->control().shutdown(grace));
+  });
+  TimeNs give_up = kForever;
+  while (future.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+    if (!cut_off && signals != nullptr && signals->count() >= 2) {
+      cut_off = true;
+      launcher_->control().stop_now();
+      give_up = after(clock_.now(), kSecond);
+    }
+    if (clock_.now() < give_up) continue;
+    closer.detach();  // the process ends before anything it uses does
+    return false;
+  }
+  closer.join();
+  const Status down = future.get();
+  if (!down.ok()) log(LogLevel::Warning, "shutdown: {}", down.message());
+  return true;
+}
+
+int Session::close(const Status& outcome, bool cut_off, const SignalWatch* signals) {
   Status status = outcome;
   bool stuck = false;
   if (launcher_) {
     const auto grace = cut_off ? kSecond : static_cast<TimeNs>(options_.grace * 1e9);
-    const Status down = launcher_->control().shutdown(grace);
-    if (!down.ok()) log(LogLevel::Warning, "shutdown: {}", down.message());
-    stuck = launcher_->control().abandoned() > 0;
+    stuck = !shut_down(grace, cut_off, signals) || launcher_->control().abandoned() > 0 ||
+            saver_.joinable();
     show_progress(true);
     write_metrics(true);
   }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace sluice {
 
@@ -39,8 +40,10 @@ class Session {
   Status open(bool resume);
   Status launch();
   int watch();
-  int close(const Status& outcome, bool cut_off);
-  void write_checkpoint();
+  int close(const Status& outcome, bool cut_off, const SignalWatch* signals);
+  /// Drains all loops; the second Ctrl-C cuts it short. False when threads are left behind.
+  bool shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals);
+  void write_checkpoint(const SignalWatch& signals);
   void write_metrics(bool last);
   void show_progress(bool last);
   void ask_to_stop(std::string_view reason);
@@ -61,6 +64,7 @@ class Session {
   std::unique_ptr<PrometheusExporter> exporter_;
   std::unique_ptr<LocalLauncher> launcher_;
   std::unique_ptr<Progress> progress_;
+  std::thread saver_;  ///< waits for the workers' states; joinable after a save was given up
   TimeNs began_ = 0;
   TimeNs stop_by_ = kForever;  ///< when an orderly end is given up
   TimeNs next_row_ = 0;

@@ -49,6 +49,18 @@ struct Resolver {
     return recipe.build();
   }
 
+  /// `first`, and what is wrong with keys that only a built program has.
+  Status everything_wrong(const Status& first) {
+    auto program = recipe.build();
+    if (!program.ok()) return first;
+    ConfigBinder all;
+    bind_all(all, *program);
+    const Status rest = apply(all, options, base_config);
+    if (rest.ok()) return first;
+    if (rest.message().find(first.message()) != std::string::npos) return rest;
+    return Status(first.code(), first.message() + "\n" + rest.message());
+  }
+
   void bind_own(ConfigBinder& b) {
     b.section("run", keys);
     recipe.bind(b);
@@ -66,7 +78,9 @@ struct Resolver {
 Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,
                             const std::string& base_config) {
   Resolver resolver{recipe, options, base_config};
-  ASSIGN_OR_RETURN(Program program, resolver.first_pass());
+  auto first = resolver.first_pass();
+  if (!first.ok()) return resolver.everything_wrong(first.status());
+  Program program = *std::move(first);
   ResolvedRun out{std::string(recipe.name()), 1, std::move(program), {}};
 
   ConfigBinder own;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <atomic>
+#include <cstdlib>
 
 namespace sluice {
 namespace {
@@ -35,6 +36,7 @@ Batch::Batch(Schema schema, int64_t rows) : schema_(std::move(schema)), rows_(ro
     shape.insert(shape.end(), field.shape.begin(), field.shape.end());
     columns_.push_back(at::zeros(shape, at::TensorOptions().dtype(scalar_type(field.dtype))));
     data_.push_back(columns_.back().data_ptr());
+    element_size_.push_back(static_cast<size_t>(size_bytes(field.dtype)));
     row_bytes_.push_back(field.bytes());
   }
 }
@@ -45,14 +47,12 @@ const at::Tensor& Batch::column(std::string_view name) const {
   return column(i);
 }
 
-void* Batch::raw(int64_t i, size_t element_size) const {
+void Batch::refuse(int64_t i, size_t element_size) const {
   const auto at = static_cast<size_t>(i);
-  SLUICE_CHECK(i >= 0 && at < data_.size()) << "column " << i << " of " << schema_.to_string();
-  SLUICE_CHECK(element_size == 1 ||
-               static_cast<int64_t>(element_size) == size_bytes(schema_.fields()[at].dtype))
-      << "column '" << schema_.fields()[at].name << "' read with an element of " << element_size
-      << " bytes";
-  return data_[at];
+  SLUICE_CHECK(at < data_.size()) << "column " << i << " of " << schema_.to_string();
+  SLUICE_CHECK(false) << "column '" << schema_.fields()[at].name << "' read with an element of "
+                      << element_size << " bytes";
+  std::abort();  // not reached: a failed check throws
 }
 
 int64_t Batch::bytes() const noexcept {

@@ -46,12 +46,20 @@ class Batch {
   [[nodiscard]] static int64_t clones() noexcept;
 
  private:
-  [[nodiscard]] void* raw(int64_t i, size_t element_size) const;
+  [[nodiscard]] void* raw(int64_t i, size_t element_size) const {
+    const auto at = static_cast<size_t>(i);
+    if (at >= data_.size() || (element_size != 1 && element_size != element_size_[at])) [[unlikely]]
+      refuse(i, element_size);
+    return data_[at];
+  }
+  /// Out of line: every step of an environment reads a dozen columns.
+  [[noreturn]] void refuse(int64_t i, size_t element_size) const;
 
   Schema schema_;
   int64_t rows_ = 0;
   std::vector<at::Tensor> columns_;
   std::vector<void*> data_;
+  std::vector<size_t> element_size_;
   std::vector<int64_t> row_bytes_;
 };
 

@@ -54,11 +54,11 @@ TEST(Batch, DataWritesIntoTheTensor) {
 
 TEST(Batch, WrongElementSizeNameOrColumnFailsACheck) {
   Batch batch(kSchema, 2);
-  EXPECT_THROW(batch.data<double>(0), CheckFailure);
-  EXPECT_THROW(batch.data<float>(2), CheckFailure);
-  EXPECT_THROW(batch.data<float>(-1), CheckFailure);
+  EXPECT_THROW((void)batch.data<double>(0), CheckFailure);
+  EXPECT_THROW((void)batch.data<float>(2), CheckFailure);
+  EXPECT_THROW((void)batch.data<float>(-1), CheckFailure);
   EXPECT_THROW((void)batch.column("none"), CheckFailure);
-  EXPECT_NO_THROW(batch.data<uint8_t>(0)) << "bytes are always allowed";
+  EXPECT_NO_THROW((void)batch.data<uint8_t>(0)) << "bytes are always allowed";
 }
 
 TEST(Batch, MovesKeepTheMemoryAndClonesAreCounted) {

@@ -73,21 +73,29 @@ bool Child::running() {
   return !ended_;
 }
 
-bool Child::wait_for(std::string_view text, double seconds, const std::string& path) {
+bool Child::wait_until(const std::function<bool()>& done, double seconds) {
   const auto deadline = in(seconds);
   for (;;) {
     const bool alive = running();  // before the look, so that the last words are not missed
-    std::string seen;
-    if (path.empty()) {
-      seen = printed();
-    } else {
-      std::ifstream file(path);
-      seen.assign(std::istreambuf_iterator<char>(file), {});
-    }
-    if (seen.find(text) != std::string::npos) return true;
+    if (done()) return true;
     if (!alive || Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kPoll);
   }
+}
+
+bool Child::wait_for(std::string_view text, double seconds, const std::string& path) {
+  return wait_until(
+      [&] {
+        std::string seen;
+        if (path.empty()) {
+          seen = printed();
+        } else {
+          std::ifstream file(path);
+          seen.assign(std::istreambuf_iterator<char>(file), {});
+        }
+        return seen.find(text) != std::string::npos;
+      },
+      seconds);
 }
 
 Ended Child::wait(double seconds) {

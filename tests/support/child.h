@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,8 +32,9 @@ class Child {
 
   void signal(int number) const;
   [[nodiscard]] bool running();
-  /// Polls until the file at `path` (or what was printed, when `path` is "") contains `text`. False
-  /// when the child ended or `seconds` passed first.
+  /// Polls until `done`; false when the child ended or `seconds` passed first.
+  /// wait_for: until the file at `path` (or what was printed, when `path` is "") contains `text`.
+  bool wait_until(const std::function<bool()>& done, double seconds);
   bool wait_for(std::string_view text, double seconds, const std::string& path = "");
   /// Waits for the end; kills the child when that takes longer.
   Ended wait(double seconds = 60);

@@ -24,7 +24,10 @@ namespace sluice {
 ///   EXPECT_EQ(*answer, "");
 class DeterministicActors {
  public:
-  DeterministicActors() : system_(config_) {}
+  DeterministicActors() : system_(config_) {
+    // A failed test may leave an actor that waits for an answer.
+    system_.await_actors_before_shutdown(false);
+  }
   ~DeterministicActors() { settle(); }
   DeterministicActors(const DeterministicActors&) = delete;
   DeterministicActors& operator=(const DeterministicActors&) = delete;

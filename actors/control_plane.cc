@@ -1,5 +1,6 @@
 #include "actors/control_plane.h"
 
+#include "actors/handover.h"
 #include "actors/loop_host.h"
 #include "actors/run_board.h"
 #include "actors/status_codec.h"
@@ -34,16 +35,19 @@ class ControlPlane::Impl {
     if (!supervisor_) return error(Code::FailedPrecondition, "the control plane is not started");
     std::optional<std::string> answer;
     std::string failure;
+    handover();
     caf::scoped_actor self(runtime_.system());
     compat::request(self.ptr(), supervisor_, std::chrono::nanoseconds(within),
                     std::forward<T>(question)...)
         .receive([&](std::string& text) { answer = std::move(text); },
                  [&](const caf::error& e) { failure = compat::exit_text(e); });
+    handover();
     if (answer) return std::move(*answer);
     return error(Code::DeadlineExceeded, "no answer from the supervisor: {}", failure);
   }
   template <class... T>
   void tell(T&&... content) {
+    handover();
     if (supervisor_) compat::post(supervisor_, std::forward<T>(content)...);
   }
 

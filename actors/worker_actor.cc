@@ -1,5 +1,7 @@
 #include "actors/worker_actor.h"
 
+#include "actors/handover.h"
+
 namespace sluice {
 
 WorkerActorState::~WorkerActorState() {
@@ -7,13 +9,18 @@ WorkerActorState::~WorkerActorState() {
   if (setup.loop) setup.loop->abandon();
 }
 
-void WorkerActorState::started() { compat::post(me, msg::started_atom_v); }
+void WorkerActorState::started() {
+  handover();
+  compat::post(me, msg::started_atom_v);
+}
 
 void WorkerActorState::saved(int64_t ticket, const Status& status) {
+  handover();
   compat::post(me, msg::saved_atom_v, ticket, status.ok() ? std::string() : status.to_string());
 }
 
 void WorkerActorState::ended(const Status& status) {
+  handover();
   compat::post(me, msg::ended_atom_v, static_cast<int32_t>(status.code()), status.message());
 }
 
@@ -24,7 +31,10 @@ WorkerEvents::behavior_type worker_actor(WorkerEvents::stateful_pointer<WorkerAc
   WorkerActorState& state = self->state;
   return {
       [&state](msg::config_atom, int32_t attempt) { state.attempt = attempt; },
-      [&state](msg::start_atom) { state.setup.loop->start(state, state.attempt); },
+      [&state](msg::start_atom) {
+        handover();
+        state.setup.loop->start(state, state.attempt);
+      },
       [&state](msg::pause_atom) { state.setup.loop->pause(); },
       [&state](msg::resume_atom) { state.setup.loop->resume(); },
       [self, &state](msg::save_atom, int64_t ticket) {

@@ -20,12 +20,6 @@ function(sluice_add_tests module label timeout)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE sluice_${module} ${MODULE_TEST_DEPS} GTest::gmock GTest::gtest_main)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  if(MODULE_TORCH)
-    # As libraries are: an executable's -fPIE would not go with the header.
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${target} PRIVATE -fPIC)
-    target_precompile_headers(${target} REUSE_FROM sluice_pch)
-  endif()
   target_compile_definitions(${target} PRIVATE SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                SLUICE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(MODULE_TORCH)

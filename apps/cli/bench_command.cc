@@ -1,9 +1,9 @@
+#include "apps/cli/commands.h"
 #include "bench/command.h"
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
-#include "apps/cli/commands.h"
+#include <memory>
 
 namespace sluice {
 
@@ -14,8 +14,9 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   bench->add_flag("--list", command->list, "name them all");
   bench->add_option("--json", command->json, "also write one JSON object (- = standard output)")
       ->option_text("FILE");
-  bench->add_option("--peer-python", command->options.peer_python,
-                    "interpreter of the peers (scripts/peers.sh makes one)")
+  bench
+      ->add_option("--peer-python", command->options.peer_python,
+                   "interpreter of the peers (scripts/peers.sh makes one)")
       ->option_text("PATH");
   bench->add_option("--seconds", command->options.seconds, "about how long to measure")
       ->check(CLI::PositiveNumber)

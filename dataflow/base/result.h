@@ -75,7 +75,8 @@ class [[nodiscard]] Result {
 
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
+  /// By value: `for (auto& x : *f())` keeps what it walks over.
+  T operator*() && { return std::move(*value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 

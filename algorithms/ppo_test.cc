@@ -131,7 +131,9 @@ TEST(PpoLossGrad, AnalyticGradientsAndStatisticsAgreeWithAutograd) {
           };
           EXPECT_LT(close(d_head.narrow(1, 0, size), expected[0]), 3e-6);
           EXPECT_EQ(d_head.narrow(1, size, 3).abs().max().item<float>(), 0.0F);
-          if (!discrete) EXPECT_LT(close(d_log_std, expected[1]), 5e-6);
+          if (!discrete) {
+            EXPECT_LT(close(d_log_std, expected[1]), 5e-6);
+          }
           EXPECT_LT(close(d_value, expected.back()), 1e-6);
           const Loss loss = ppo_loss(c, p.outputs, p.minibatch);
           const double count = static_cast<double>(n);

@@ -28,7 +28,9 @@ TEST(ActorCritic, FusedForwardMatchesTheAutogradTwin) {
     EXPECT_LT((twin.head - head).abs().max().item<double>(), 1e-6);
     EXPECT_LT((twin.value - value).abs().max().item<double>(), 1e-5);
     EXPECT_EQ(twin.log_std.defined(), !spec.head.discrete());
-    if (twin.log_std.defined()) EXPECT_EQ(twin.log_std[1].item<float>(), -0.5F);
+    if (twin.log_std.defined()) {
+      EXPECT_EQ(twin.log_std[1].item<float>(), -0.5F);
+    }
   }
 }
 

@@ -87,6 +87,12 @@ void ConfigBinder::field(std::string key, std::vector<int64_t>& value, std::stri
   add({prefix_ + key, &value, std::move(doc), range, {}});
 }
 
+size_t ConfigBinder::enter(std::string_view key) {
+  const size_t before = prefix_.size();
+  prefix_.append(key).append(1, '.');
+  return before;
+}
+
 void ConfigBinder::add(Field field) {
   SLUICE_CHECK(find(field.key) == nullptr) << "key '" << field.key << "' is bound twice";
   fields_.push_back(std::move(field));

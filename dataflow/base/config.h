@@ -54,10 +54,9 @@ class ConfigBinder {
   /// Binds a nested struct under "key.".
   template <class C>
   void section(const std::string& key, C& config) {
-    const std::string before = prefix_;
-    prefix_ += key + ".";
+    const size_t before = enter(key);
     config.bind(*this);
-    prefix_ = before;
+    prefix_.resize(before);
   }
 
   /// Sets one value from text. `origin` says where it came from, for messages: "--set",
@@ -102,6 +101,8 @@ class ConfigBinder {
     std::vector<std::string> choices;
   };
 
+  /// Appends "key." to the prefix and returns the prefix's length before.
+  size_t enter(std::string_view key);
   void add(Field field);
   [[nodiscard]] const Field* find(std::string_view key) const;
   [[nodiscard]] Status unknown(std::string_view key) const;

@@ -234,8 +234,8 @@ Weights ActorCriticLearner::weights() const {
     out.tensors.emplace_back(entry.name, net_.parameters().view(entry).clone());
   }
   if (normalise_observations_) {
-    out.tensors.emplace_back(std::string(kObsMean), at::tensor(mean_));
-    out.tensors.emplace_back(std::string(kObsScale), at::tensor(scale_));
+    out.tensors.emplace_back(kObsMean, at::tensor(mean_));
+    out.tensors.emplace_back(kObsScale, at::tensor(scale_));
   }
   return out;
 }

@@ -39,4 +39,10 @@ const PortSchema* PortSchemas::find(Verb verb, size_t index) const noexcept {
   return nullptr;
 }
 
+std::string payload_name(std::string_view payload) { return std::string(payload); }
+
+std::string payload_name(std::string_view request, std::string_view reply) {
+  return fmt::format("{} -> {}", request, reply);
+}
+
 }  // namespace sluice

@@ -30,6 +30,10 @@ inline constexpr std::array kVerbs = {Verb::Asks,  Verb::Serves,    Verb::Writes
   return ChannelKind::Latest;
 }
 
+/// What a channel's payload is called: "Trajectory", or "Observation -> Action" for a service.
+[[nodiscard]] std::string payload_name(std::string_view payload);
+[[nodiscard]] std::string payload_name(std::string_view request, std::string_view reply);
+
 /// Handle of a stream: many writers, many readers, bounded. A pointer into its Graph: cheap to
 /// copy, valid while the Graph lives (also after it was moved). Setters may come in any order; each
 /// returns the handle.
@@ -37,7 +41,7 @@ template <class T>
 class Stream {
  public:
   static constexpr ChannelKind kKind = ChannelKind::Stream;
-  static std::string payload() { return std::string(PayloadTraits<T>::kName); }
+  static std::string payload() { return payload_name(PayloadTraits<T>::kName); }
 
   explicit Stream(ChannelDecl* decl) : decl_(decl) {}
   [[nodiscard]] ChannelDecl& decl() const { return *decl_; }
@@ -89,7 +93,7 @@ class Service {
  public:
   static constexpr ChannelKind kKind = ChannelKind::Service;
   static std::string payload() {
-    return std::string(PayloadTraits<Req>::kName) + " -> " + std::string(PayloadTraits<Rep>::kName);
+    return payload_name(PayloadTraits<Req>::kName, PayloadTraits<Rep>::kName);
   }
 
   explicit Service(ChannelDecl* decl) : decl_(decl) {}
@@ -124,7 +128,7 @@ template <class T>
 class Latest {
  public:
   static constexpr ChannelKind kKind = ChannelKind::Latest;
-  static std::string payload() { return std::string(PayloadTraits<T>::kName); }
+  static std::string payload() { return payload_name(PayloadTraits<T>::kName); }
 
   explicit Latest(ChannelDecl* decl) : decl_(decl) {}
   [[nodiscard]] ChannelDecl& decl() const { return *decl_; }

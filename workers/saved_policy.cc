@@ -41,7 +41,7 @@ void SavedPolicy::save(Snapshot& out) const {
   out.put_array("policy.hidden", std::span<const int64_t>(net.hidden));
   out.put_value("policy.activation", net.activation);
   out.put_value("policy.normalise_observations", net.normalise_observations);
-  out.put_value("policy.tag", weights.tag);
+  out.put_value("policy.step", weights.tag.step);
   for (const auto& [name, tensor] : weights.tensors) {
     out.put(std::string(kPrefix) + name, encode_tensor(tensor).encode());
   }
@@ -61,7 +61,7 @@ Result<SavedPolicy> SavedPolicy::load(const Snapshot& in) {
     ASSIGN_OR_RETURN(at::Tensor tensor, decode_tensor(bytes));
     out.weights.tensors.emplace_back(name.substr(kPrefix.size()), std::move(tensor));
   }
-  RETURN_IF_ERROR(in.get_value("policy.tag", out.weights.tag));
+  RETURN_IF_ERROR(in.get_value("policy.step", out.weights.tag.step));
   // Blobs come back in order of name: the digest is that of this order.
   out.weights.tag.digest = out.weights.digest();
   return out;

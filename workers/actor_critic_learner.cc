@@ -14,16 +14,9 @@
 namespace sluice {
 namespace {
 
-enum Column : int64_t {
-  kObs,
-  kAction,
-  kLogProb,
-  kValue,
-  kReward,
-  kTerminated,
-  kTruncated,
-  kBootstrap
-};
+/// The observation is one tensor here: everything else lies one further.
+constexpr int64_t kObs = 0;
+constexpr int64_t column(Trajectory::Column c) { return 1 + c; }
 
 /// An AutogradLearner and the algorithm it borrows.
 class OwningAutogradLearner final : public Learner {
@@ -168,18 +161,18 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
   }
   if (choice_.empty()) {
     const int64_t size = net_.spec().head.size;
-    std::memcpy(action_.data() + row * size, steps.data<float>(kAction),
+    std::memcpy(action_.data() + row * size, steps.data<float>(column(Trajectory::kAction)),
                 static_cast<size_t>(n * size) * sizeof(float));
   } else {
-    std::memcpy(choice_.data() + row, steps.data<int64_t>(kAction),
+    std::memcpy(choice_.data() + row, steps.data<int64_t>(column(Trajectory::kAction)),
                 static_cast<size_t>(n) * sizeof(int64_t));
   }
-  std::memcpy(log_prob_.data() + at, steps.data<float>(kLogProb),
+  std::memcpy(log_prob_.data() + at, steps.data<float>(column(Trajectory::kLogProb)),
               static_cast<size_t>(n) * sizeof(float));
-  std::memcpy(value_.data() + at, steps.data<float>(kValue),
+  std::memcpy(value_.data() + at, steps.data<float>(column(Trajectory::kValue)),
               static_cast<size_t>(n) * sizeof(float));
 
-  const float* reward = steps.data<float>(kReward);
+  const float* reward = steps.data<float>(column(Trajectory::kReward));
   if (config_.normalise_reward) {
     const auto slot = static_cast<size_t>(chunk.slot);
     if (running_returns_.size() <= slot) running_returns_.resize(slot + 1, 0);
@@ -188,7 +181,8 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
       running = config_.gamma * running + static_cast<double>(reward[t]);
       const auto sample = static_cast<float>(running);
       return_spread_.update(&sample, 1);
-      if (steps.data<uint8_t>(kTerminated)[t] != 0 || steps.data<uint8_t>(kTruncated)[t] != 0)
+      if (steps.data<uint8_t>(column(Trajectory::kTerminated))[t] != 0 ||
+          steps.data<uint8_t>(column(Trajectory::kTruncated))[t] != 0)
         running = 0;
     }
     const auto scale = static_cast<float>(1 / std::sqrt(return_spread_.variance() + 1e-8));
@@ -197,8 +191,10 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
     }
     reward = reward_.data();
   }
-  gae({reward, steps.data<float>(kValue), steps.data<uint8_t>(kTerminated),
-       steps.data<uint8_t>(kTruncated), steps.data<float>(kBootstrap)},
+  gae({reward, steps.data<float>(column(Trajectory::kValue)),
+       steps.data<uint8_t>(column(Trajectory::kTerminated)),
+       steps.data<uint8_t>(column(Trajectory::kTruncated)),
+       steps.data<float>(column(Trajectory::kBootstrap))},
       n, config_.gamma, config_.gae_lambda, advantage_.data() + at, returns_.data() + at);
 }
 

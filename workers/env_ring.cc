@@ -10,8 +10,7 @@
 namespace sluice {
 namespace {
 
-/// Columns of Trajectory::schema behind the observation fields.
-enum Offset : int64_t { kAction, kLogProb, kValue, kReward, kTerminated, kTruncated, kBootstrap };
+using enum Trajectory::Column;
 
 bool finite(const void* data, const TensorSpec& spec) {
   if (spec.dtype != DType::F32) return true;

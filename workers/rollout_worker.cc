@@ -9,15 +9,7 @@
 namespace sluice {
 namespace {
 
-enum TrajectoryColumn : int64_t {
-  kAction,
-  kLogProb,
-  kValue,
-  kReward,
-  kTerminated,
-  kTruncated,
-  kBootstrap
-};
+using enum Trajectory::Column;
 enum AskColumn : int64_t { kSlot, kDraw, kWant };
 enum AnswerColumn : int64_t { kAnswerAction, kAnswerLogProb, kAnswerValue };
 

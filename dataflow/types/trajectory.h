@@ -23,6 +23,9 @@ struct EpisodeEnd {
 struct Trajectory {
   static constexpr std::string_view kPayloadName = "Trajectory";
 
+  /// Columns of `steps` behind the observation tensors, in the schema's order.
+  enum Column : int64_t { kAction, kLogProb, kValue, kReward, kTerminated, kTruncated, kBootstrap };
+
   Batch steps;
   int64_t slot = 0;      ///< the agent, unique in the run: replica * ring size + ring slot
   int64_t number = 0;    ///< 0, 1, .. per slot; a gap means lost chunks

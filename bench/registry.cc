@@ -16,6 +16,7 @@ const std::vector<Bench>& benches() {
        run_time_to_475},
       {"repeat", "the same seed twice, and a resumed run, give the same bits", run_repeat},
       {"learning", "scores of 5 seeds on CartPole-v1 and Pendulum-v1", run_learning},
+      {"load", "seconds from a model's file to ready tensors: safetensors and GGUF", run_load},
   };
   return all;
 }

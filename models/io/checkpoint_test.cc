@@ -31,10 +31,9 @@ std::string testdata(const std::string& name) {
 class Checkpoints : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = (fs::temp_directory_path() / fmt::format("sluice-cp-{}-{}", ::getpid(),
-                                                       ::testing::UnitTest::GetInstance()
-                                                           ->current_test_info()
-                                                           ->name()))
+    folder_ = (fs::temp_directory_path() /
+               fmt::format("sluice-cp-{}-{}", ::getpid(),
+                           ::testing::UnitTest::GetInstance()->current_test_info()->name()))
                   .string();
     fs::create_directories(folder_);
   }
@@ -121,8 +120,7 @@ TEST_F(Checkpoints, Q8IsCloseAndSmall) {
   EXPECT_EQ(gguf->find("model.norm.weight")->type, StoredType::F32);
   const at::Tensor wanted = *first->read(name, at::kFloat);
   const at::Tensor found = *gguf->read(name, at::kFloat);
-  EXPECT_LT((wanted - found).abs().max().item<float>(),
-            wanted.abs().max().item<float>() / 127);
+  EXPECT_LT((wanted - found).abs().max().item<float>(), wanted.abs().max().item<float>() / 127);
   EXPECT_TRUE(gguf->read(name, at::kBFloat16)->equal(found.to(at::kBFloat16)));
 }
 
@@ -250,8 +248,7 @@ TEST(GgufTokenizer, SentencePieceScoresBecomeMerges) {
        {"tokenizer.ggml.tokens",
         array_of(GgufType::String, {"<unk>", "<s>", "<0x0A>", "a", "b", "ab", "abb"}, {}, {})},
        {"tokenizer.ggml.token_type", array_of(GgufType::I32, {}, {2, 3, 6, 1, 1, 1, 1}, {})},
-       {"tokenizer.ggml.scores",
-        array_of(GgufType::F32, {}, {}, {0, 0, 0, -9, -8, -2, -1})},
+       {"tokenizer.ggml.scores", array_of(GgufType::F32, {}, {}, {0, 0, 0, -9, -8, -2, -1})},
        {"tokenizer.ggml.bos_token_id", internal::gguf_u32(1)}});
   const auto tokenizer = gguf_tokenizer(header);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
@@ -281,11 +278,11 @@ TEST(GgufTokenizer, PreTokenizersKeepTheirDigits) {
 
 TEST(GgufTokenizer, ListsThatDisagreeAreRefused) {
   const auto with = [](GgufValue tokens, GgufValue types, GgufValue merges) {
-    const auto out = gguf_tokenizer(
-        header_with({{"tokenizer.ggml.model", internal::gguf_string("gpt2")},
-                     {"tokenizer.ggml.tokens", std::move(tokens)},
-                     {"tokenizer.ggml.token_type", std::move(types)},
-                     {"tokenizer.ggml.merges", std::move(merges)}}));
+    const auto out =
+        gguf_tokenizer(header_with({{"tokenizer.ggml.model", internal::gguf_string("gpt2")},
+                                    {"tokenizer.ggml.tokens", std::move(tokens)},
+                                    {"tokenizer.ggml.token_type", std::move(types)},
+                                    {"tokenizer.ggml.merges", std::move(merges)}}));
     return out.ok() ? "accepted" : out.status().message();
   };
   const auto strings = [](std::vector<std::string> values) {

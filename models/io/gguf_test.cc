@@ -87,8 +87,13 @@ TEST(GgufHeader, EveryMalformedFileHasItsOwnMessage) {
               HasSubstr("duplicate tensor 'x'"));
   EXPECT_THAT(message(b.head(2, 0).tensor("x", {12}, 0, 0).tensor("y", {4}, 0, 32).data(64)),
               HasSubstr("tensors 'x' and 'y' overlap"));
-  EXPECT_THAT(message(b.head(0, 2).text("k").put<uint32_t>(4).put<uint32_t>(1).text("k").put<uint32_t>(
-                  4).put<uint32_t>(1)),
+  EXPECT_THAT(message(b.head(0, 2)
+                          .text("k")
+                          .put<uint32_t>(4)
+                          .put<uint32_t>(1)
+                          .text("k")
+                          .put<uint32_t>(4)
+                          .put<uint32_t>(1)),
               HasSubstr("duplicate metadata 'k'"));
   EXPECT_THAT(message(b.head(0, 1).text("k").put<uint32_t>(77).put<uint32_t>(1)),
               HasSubstr("unknown value type 77"));
@@ -96,8 +101,9 @@ TEST(GgufHeader, EveryMalformedFileHasItsOwnMessage) {
               HasSubstr("length of 1099511627776"));
   EXPECT_THAT(message(b.head(0, 1).put(uint64_t{1} << 40).put<uint64_t>(0)),
               HasSubstr("length of 1099511627776"));
-  EXPECT_THAT(message(b.head(0, 1).text("k").put<uint32_t>(9).put<uint32_t>(6).put(uint64_t{1} << 40)),
-              HasSubstr("elements of f32"));
+  EXPECT_THAT(
+      message(b.head(0, 1).text("k").put<uint32_t>(9).put<uint32_t>(6).put(uint64_t{1} << 40)),
+      HasSubstr("elements of f32"));
   for (const uint32_t bad : {0U, 3U, 1U << 30}) {
     EXPECT_THAT(message(alignment(bad)), HasSubstr("no power of two")) << bad;
   }
@@ -178,7 +184,8 @@ TEST(Dequantize, BlocksBuiltByHand) {
 }
 
 TEST(GgufWriter, WritesWhatTheReaderReads) {
-  const std::string path = (fs::temp_directory_path() / fmt::format("sluice-gguf-{}", ::getpid())).string();
+  const std::string path =
+      (fs::temp_directory_path() / fmt::format("sluice-gguf-{}", ::getpid())).string();
   const at::Tensor values = at::linspace(-3, 3, 128).reshape({2, 64});
   GgufArray words;
   words.element = GgufType::String;

@@ -24,10 +24,9 @@ namespace fs = std::filesystem;
 class SafetensorsFiles : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = (fs::temp_directory_path() / fmt::format("sluice-st-{}-{}", ::getpid(),
-                                                       ::testing::UnitTest::GetInstance()
-                                                           ->current_test_info()
-                                                           ->name()))
+    folder_ = (fs::temp_directory_path() /
+               fmt::format("sluice-st-{}-{}", ::getpid(),
+                           ::testing::UnitTest::GetInstance()->current_test_info()->name()))
                   .string();
     fs::create_directories(folder_);
   }
@@ -135,10 +134,9 @@ TEST_F(SafetensorsFiles, WritesAndReadsEveryType) {
   EXPECT_EQ(file->header().metadata.at("format"), "pt");
   EXPECT_EQ(file->header().entries.size(), tensors.size());
   for (const auto& entry : file->header().entries) {
-    const auto wanted =
-        std::find_if(tensors.begin(), tensors.end(),
-                     [&](const auto& item) { return item.first == entry.name; })
-            ->second;
+    const auto wanted = std::find_if(tensors.begin(), tensors.end(), [&](const auto& item) {
+                          return item.first == entry.name;
+                        })->second;
     const auto same = file->read(entry, wanted.scalar_type());
     ASSERT_TRUE(same.ok()) << same.status().message();
     EXPECT_EQ(same->sizes(), wanted.sizes());
@@ -166,8 +164,8 @@ TEST_F(SafetensorsFiles, TensorsLookAtTheMappingAndKeepItAlive) {
 }
 
 TEST_F(SafetensorsFiles, UnalignedTensorsAreCopied) {
-  const std::string header = "{" + tensor("a", "U8", "[1]", "[0,1]") + "," +
-                             tensor("b", "F32", "[1]", "[1,5]") + "}";
+  const std::string header =
+      "{" + tensor("a", "U8", "[1]", "[0,1]") + "," + tensor("b", "F32", "[1]", "[1,5]") + "}";
   std::string bytes = file_of(header, 1);
   const float value = 3.5F;
   bytes.append(reinterpret_cast<const char*>(&value), 4);
@@ -194,9 +192,9 @@ TEST_F(SafetensorsFiles, AFileThatChangesWhileOpenIsAnError) {
 TEST_F(SafetensorsFiles, AFailedWriteLeavesTheOldFile) {
   ASSERT_TRUE(write_safetensors(path("a"), {{"w", at::ones({2})}}).ok());
   const std::string before = *read_file(path("a"));
-  const Status status = write_safetensors(
-      path("a"), {{"w", at::kFloat, {2}}},
-      [](size_t) -> Result<at::Tensor> { return error(Code::Internal, "no"); });
+  const Status status =
+      write_safetensors(path("a"), {{"w", at::kFloat, {2}}},
+                        [](size_t) -> Result<at::Tensor> { return error(Code::Internal, "no"); });
   EXPECT_FALSE(status.ok());
   const Status wrong =
       write_safetensors(path("a"), {{"w", at::kFloat, {2}}},

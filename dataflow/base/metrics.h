@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,7 +71,8 @@ struct MetricSample {
 
 /// Owns every metric of a process (no globals: one per run). Looking a metric up takes a lock: do
 /// it once and keep the reference, which stays valid for the registry's life. The same name and
-/// labels give the same metric, so a restarted worker goes on counting. Names are listed in
+/// labels give the same metric, so a restarted worker goes on counting; one name is one kind.
+/// Metrics of one name share its text: thousands of workers have some each. Names are listed in
 /// docs/metrics.md.
 class MetricRegistry {
  public:
@@ -81,13 +83,14 @@ class MetricRegistry {
   [[nodiscard]] std::vector<MetricSample> snapshot() const;
 
  private:
-  struct Entry;
-  Entry& entry(MetricSample::Kind kind, std::string_view name, std::string_view help, Labels labels,
-               std::vector<double> bounds);
+  struct Family;
+  template <class Metric, class... A>
+  Metric& metric(MetricSample::Kind kind, std::string_view name, std::string_view help,
+                 Labels labels, A&&... arguments);
 
   mutable std::mutex mutex_;
-  std::deque<std::unique_ptr<Entry>> entries_;  // registration order
-  std::map<std::string, Entry*> by_key_;
+  std::deque<Family> families_;  // registration order
+  std::map<std::string, Family*, std::less<>> by_name_;
 
  public:
   MetricRegistry();

@@ -75,6 +75,7 @@ Status LoopCore::run_workers(int attempt) {
 }
 
 Status LoopCore::make(int attempt) {
+  stepping_.store(true, std::memory_order_relaxed);
   Result<std::vector<HostedWorker>> made =
       make_ ? make_(*waker_, attempt) : Status(invalid_argument("the loop has no make function"));
   if (!made.ok()) return made.status().with_context("make");
@@ -104,9 +105,12 @@ Result<LoopCore::Next> LoopCore::obey() {
     todo = commands_;
     commands_.tickets.clear();
   }
-  stepping_.store(false, std::memory_order_relaxed);
+  stepping_.store(true, std::memory_order_relaxed);
   if (todo.stop) return Next::End;
-  for (const int64_t ticket : todo.tickets) save(ticket);
+  for (const int64_t ticket : todo.tickets) {
+    save(ticket);
+    bump<uint64_t>(beats_, 1);
+  }
   if (todo.drain && !drained_) {
     drained_ = true;
     for (Slot& slot : slots_) {
@@ -152,7 +156,6 @@ Result<bool> LoopCore::round(TimeNs& until) {
 
 Status LoopCore::finish(Slot& slot) {
   if (life() != Life::Attached) return {};
-  stepping_.store(false, std::memory_order_relaxed);
   Snapshot snapshot;
   if (Status status = slot.worker->save(snapshot); !status.ok()) {
     final_status_ = status.with_context(slot.name);

@@ -160,8 +160,10 @@ TEST_F(LoopCoreTest, DrainIsToldToTheWorkerOnceAndEndsAPause) {
 }
 
 TEST_F(LoopCoreTest, PausedLoopTakesNoStepButSaves) {
+  int64_t steps = 0;
   run(
       [&](int64_t step, bool) -> Result<StepResult> {
+        steps = step;
         if (step > 1) return finished();
         core_->set_paused(true);
         core_->request_save(4);
@@ -177,7 +179,21 @@ TEST_F(LoopCoreTest, PausedLoopTakesNoStepButSaves) {
   EXPECT_EQ(heard_[1], "saved 4 ok");
   EXPECT_EQ(heard_[2], "saved 5 ok");
   EXPECT_EQ(heard_.back(), "ended ok");
-  EXPECT_EQ(core_->probe().beats, 2U);
+  EXPECT_EQ(steps, 2);
+}
+
+TEST_F(LoopCoreTest, ASaveCanBeSeenToHangAsAStepCan) {
+  LoopProbe inside;
+  run(
+      [&](int64_t step, bool) -> Result<StepResult> {
+        if (step == 1) core_->request_save(4);
+        return step == 1 ? progress() : finished();
+      },
+      [&]() -> Status {
+        inside = core_->probe();
+        return {};
+      });
+  EXPECT_TRUE(inside.stepping);
 }
 
 TEST_F(LoopCoreTest, StopEndsItWithoutDrainingAndLeavesNoFinalState) {

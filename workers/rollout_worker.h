@@ -65,7 +65,9 @@ class RolloutWorker final : public Worker {
   Status act(int64_t i, const Action& action, int64_t row);
   Status bootstrap(int64_t i, float value);
   void finish_chunk(int64_t i);
-  Status drop_episode(int64_t i, const Status& why);
+  [[nodiscard]] bool may_drop(const Status& status) const;
+  void note_dropped(int64_t i, const Status& why);
+  Status open_chunk(int64_t i, std::shared_ptr<Trajectory> chunk);
   bool submit_finished();
   Status open_admitted(bool& progress);
   bool ask(TimeNs now);

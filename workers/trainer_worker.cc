@@ -5,6 +5,7 @@
 #include "workers/saved_policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace sluice {
@@ -51,7 +52,10 @@ void Trainer::check(std::vector<std::string>& problems) const {
 PortSchemas Trainer::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
-    out.reads(0, Trajectory::schema(known->observation, known->action.tensor()));
+    out.reads(0, Trajectory::schema(known->observation, known->action.tensor()), horizon);
+    if (const auto spec = actor_critic_spec(*known, net); spec.ok()) {
+      out.publishes(0, weights_schema(*spec));
+    }
   }
   return out;
 }
@@ -156,14 +160,14 @@ Result<StepResult> TrainerWorker::collect() {
     phase_ = Phase::LastCheckpoint;
     return StepResult::progress();
   }
-  std::vector<Item<Trajectory>> items;
-  if (!ahead_.empty()) {
-    items = std::move(ahead_.front());
-    ahead_.pop_front();
-  } else {
-    ASSIGN_OR_RETURN(items, samples_.try_take(spec_.batch));
+  RETURN_IF_ERROR(samples_.drop_stale(ahead_));
+  if (const int64_t missing = spec_.batch - static_cast<int64_t>(ahead_.size()); missing > 0) {
+    RETURN_IF_ERROR(take_ahead(missing));
+    if (static_cast<int64_t>(ahead_.size()) < spec_.batch) return StepResult::idle();
   }
-  if (items.empty()) return StepResult::idle();
+  const auto end = ahead_.begin() + spec_.batch;
+  std::vector<Item<Trajectory>> items(std::move_iterator(ahead_.begin()), std::move_iterator(end));
+  ahead_.erase(ahead_.begin(), end);
   RETURN_IF_ERROR(begin(std::move(items)));
   phase_ = Phase::Learn;
   return StepResult::progress();
@@ -188,11 +192,15 @@ Status TrainerWorker::begin(std::vector<Item<Trajectory>> items) {
   return learner_->begin(chunks);
 }
 
-Status TrainerWorker::prefetch() {
-  if (static_cast<int64_t>(ahead_.size()) >= spec_.prefetch) return {};
-  ASSIGN_OR_RETURN(auto items, samples_.try_take(spec_.batch));
-  if (!items.empty()) ahead_.push_back(std::move(items));
+Status TrainerWorker::take_ahead(int64_t items) {
+  ASSIGN_OR_RETURN(auto taken, samples_.try_take(items));
+  std::move(taken.begin(), taken.end(), std::back_inserter(ahead_));
   return {};
+}
+
+Status TrainerWorker::prefetch() {
+  const auto held = static_cast<int64_t>(ahead_.size());
+  return held + spec_.batch <= spec_.prefetch * spec_.batch ? take_ahead(spec_.batch) : Status();
 }
 
 Result<StepResult> TrainerWorker::learn() {

@@ -60,6 +60,7 @@ class TrainerWorker final : public Worker {
   Status announce();
   Status publish();
   Result<StepResult> collect();
+  Status take_ahead(int64_t items);
   Status prefetch();
   Status begin(std::vector<Item<Trajectory>> items);
   Result<StepResult> learn();
@@ -79,7 +80,7 @@ class TrainerWorker final : public Worker {
   int64_t episodes_ = 0;
   uint32_t incarnation_ = 0;
   VersionTag current_;
-  std::deque<std::vector<Item<Trajectory>>> ahead_;
+  std::vector<Item<Trajectory>> ahead_;  ///< taken, not used yet; judged again at use
   std::vector<Item<Trajectory>> batch_;  ///< kept alive while it is learned from
   std::deque<double> recent_returns_;    ///< of the last 100 episodes
   TimeNs began_ = 0;

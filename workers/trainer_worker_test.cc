@@ -42,9 +42,12 @@ class FakeLearner final : public TrajectoryLearner {
 
 class TrainerTest : public ::testing::Test {
  protected:
-  void start(Trainer spec, RunControl::Info info = {}) {
+  void start(Trainer spec,
+             RunControl::Info info = {.run = 1, .incarnation = 0, .directory = "", .max_steps = -1},
+             int64_t max_staleness = -1) {
     bench_ = std::make_unique<Bench>(info);
     bench_->samples.policy.capacity = 64;
+    bench_->samples.policy.max_staleness = max_staleness;
     follower_.emplace(bench_->follower());
     writer_.emplace(bench_->writer(bench_->samples));
     worker_ = make(spec);
@@ -128,6 +131,25 @@ TEST_F(TrainerTest, StalenessCountsFromTheMomentOfUse) {
   FAIL() << "no staleness was counted";
 }
 
+TEST_F(TrainerTest, PrefetchedItemsThatGotTooOldAreNotTrainedOn) {
+  start({.batch = 1, .prefetch = 4}, {.run = 1, .incarnation = 0, .directory = "", .max_steps = -1},
+        0);
+  settle_well(*worker_);
+  for (int64_t number = 0; number < 4; ++number) put(0, number, 0);
+  settle_well(*worker_);
+  EXPECT_EQ(published(), 1) << "the first was fresh; the others got old while it was learned from";
+  EXPECT_THAT(seen_, ElementsAre(Pair(0, 0)));
+  double stale = 0;
+  for (const MetricSample& sample : bench_->metrics.snapshot()) {
+    if (sample.name != "sluice_stream_dropped_total") continue;
+    if (sample.labels.back().second == "stale") stale += sample.value;
+  }
+  EXPECT_EQ(stale, 3);
+  put(0, 4, 1);
+  settle_well(*worker_);
+  EXPECT_EQ(published(), 2);
+}
+
 TEST_F(TrainerTest, EndsAtTheStepLimitWithACheckpointAndTheLastVersion) {
   start({.batch = 1}, {.run = 1, .incarnation = 0, .directory = "", .max_steps = 10});
   settle_well(*worker_);
@@ -172,7 +194,7 @@ TEST_F(TrainerTest, ComesBackWhereItWasUnderAnotherIncarnation) {
   const VersionTag tag = follower_->current().tag;
   EXPECT_EQ(tag.step, 1);
   EXPECT_GT(tag.incarnation, 0U);
-  put(0, 1, 1);
+  put(0, 1, 0);  // of a version that both lives share
   settle_well(*worker_);
   EXPECT_EQ(bench_->run.value("env_steps"), 10);
   EXPECT_EQ(bench_->run.value("batches"), 2);

@@ -145,15 +145,15 @@ int Session::watch() {
       write_checkpoint(signals);
       if (signals.count() >= 2) continue;
     }
-    if (const auto outcome = launcher_->control().outcome())
+    if (const auto outcome = launcher_->control().outcome()) {
+      if (!outcome->ok()) save_what_there_is(signals);
       return close(*outcome, false, &signals);
+    }
     if (control_.finished()) return close({}, false, &signals);
     if (now >= stop_by_) {
       log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is",
           options_.grace);
-      control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)),
-                                  nullptr);
-      write_checkpoint(signals);
+      save_what_there_is(signals);
       return close({}, signals.count() >= 2, &signals);
     }
     write_metrics(false);
@@ -191,6 +191,11 @@ void Session::write_checkpoint(const SignalWatch& signals) {
         status.message());
   }
   control_.checkpoint_done();
+}
+
+void Session::save_what_there_is(const SignalWatch& signals) {
+  control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)), nullptr);
+  write_checkpoint(signals);
 }
 
 void Session::write_metrics(bool last) {

@@ -44,6 +44,8 @@ class Session {
   /// Drains all loops; the second Ctrl-C cuts it short. False when threads are left behind.
   bool shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals);
   void write_checkpoint(const SignalWatch& signals);
+  /// A checkpoint nobody asked for, because the run ends before its time.
+  void save_what_there_is(const SignalWatch& signals);
   void write_metrics(bool last);
   void show_progress(bool last);
   void ask_to_stop(std::string_view reason);

@@ -40,6 +40,7 @@ class StreamQueue {
   void lose_reader();
   Status take(int64_t n, std::vector<AnyItem>& items);
   void advance(const VersionTag& current);
+  Status recheck(const std::vector<ItemInfo>& taken, std::vector<bool>& keep);
 
   [[nodiscard]] bool can_take(int64_t n) const;
   [[nodiscard]] bool writers_done() const noexcept {
@@ -62,6 +63,7 @@ class StreamQueue {
   void drop(int32_t slot, StreamMetrics::Drop reason);
   void return_permits(Writer& writer, int64_t permits);
   Status check_request(int64_t n) const;
+  [[nodiscard]] Status stale_error(const ItemInfo& info) const;
   [[nodiscard]] int64_t unread() const;
   AnyItem& item(int32_t slot) { return items_[static_cast<size_t>(slot)]; }
 

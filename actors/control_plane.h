@@ -4,6 +4,7 @@
 #include "dataflow/base/result.h"
 #include "dataflow/base/snapshot.h"
 #include "dataflow/base/waker.h"
+#include "dataflow/base/whereabouts.h"
 #include "dataflow/base/worker.h"
 
 #include <functional>
@@ -20,10 +21,13 @@ namespace sluice {
 struct HostedWorker {
   std::string name;
   std::unique_ptr<Worker> worker;
+  /// Where it is inside a step; may be null.
+  std::shared_ptr<const Whereabouts> where = nullptr;
 };
 
 /// A failed loop is started again after `backoff`, doubled with every further failure up to
-/// `max_backoff`. More than `max_restarts` failures `within` a sliding window end the run.
+/// `max_backoff`. More than `max_restarts` failures `within` a sliding window end the run, and so
+/// does a loop that cannot even be made when the run begins.
 struct RestartPolicy {
   int64_t max_restarts = 3;
   TimeNs within = 60 * kSecond;
@@ -97,7 +101,8 @@ class ControlPlane {
 
   void add(LoopSpec spec);
   /// Starts stage after stage, last stage first; returns when every loop was made once, or with
-  /// the reason of the first loop whose restart budget was spent (call shutdown() then, too).
+  /// the reason of the first loop that could not be made or whose restart budget was spent (call
+  /// shutdown() then, too).
   Status start();
 
   /// Every loop stops between two steps, or goes on. Returns before they have; see status().

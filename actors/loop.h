@@ -47,6 +47,9 @@ class Loop {
   /// Gives the thread up: the listener is not called any more and late results are ignored.
   virtual void abandon() = 0;
   [[nodiscard]] virtual LoopProbe probe() const = 0;
+  /// What the step under way is at, for a message: the worker's name where several share the loop,
+  /// and what the worker tells of itself. "" when there is nothing to tell.
+  [[nodiscard]] virtual std::string whereabouts() const = 0;
   /// The snapshots of one ticket, once. When the loop has ended well without getting to the ticket:
   /// those of the finished workers.
   virtual Result<Snapshots> take_saved(int64_t ticket) = 0;

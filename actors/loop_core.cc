@@ -85,6 +85,7 @@ Status LoopCore::make(int attempt) {
     Slot& slot = slots_.emplace_back();
     slot.name = std::move(hosted.name);
     slot.worker = std::move(hosted.worker);
+    stations_.push_back({slot.name, std::move(hosted.where)});
     if (life() != Life::Attached) continue;
     slot.counter = &options_.metrics.counter("sluice_worker_steps_total",
                                              "Steps that made progress", {{"worker", slot.name}});
@@ -130,6 +131,7 @@ Result<bool> LoopCore::round(TimeNs& until) {
     if (!slot.worker) continue;
     current_slot_ = &slot;
     current_.store(slot.steps + 1, std::memory_order_relaxed);
+    station_.store(static_cast<size_t>(&slot - slots_.data()), std::memory_order_relaxed);
     Result<StepResult> result = slot.worker->step();
     bump<uint64_t>(beats_, 1);
     if (!result.ok()) {
@@ -346,6 +348,16 @@ LoopProbe LoopCore::probe() const {
   const auto idle = static_cast<double>(idle_.load(std::memory_order_relaxed));
   probe.busy = busy + idle > 0 ? busy / (busy + idle) : 0;
   return probe;
+}
+
+std::string LoopCore::whereabouts() const {
+  std::lock_guard lock(mutex_);
+  const size_t at = station_.load(std::memory_order_relaxed);
+  if (at >= stations_.size()) return "";
+  std::string out = stations_.size() > 1 ? stations_[at].worker : "";
+  const std::string inside = stations_[at].where ? stations_[at].where->text() : "";
+  if (!out.empty() && !inside.empty()) out += ", ";
+  return out + inside;
 }
 
 Result<Snapshots> LoopCore::take_saved(int64_t ticket) {

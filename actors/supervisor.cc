@@ -142,18 +142,16 @@ void Supervisor::fail(int32_t index, const std::string& text) {
     setup_->board->notify();
     return;
   }
+  // What could not even be made when the run began is not going to work at the next try.
+  if (starting_ && !record.made) {
+    lost(error(Code::Aborted, "worker {} cannot start: {}", record.spec.name, text));
+    return;
+  }
   const std::optional<TimeNs> delay = record.budget.on_failure(setup_->options.clock.now());
   if (!delay) {
     const int64_t times = record.budget.recent();
-    const Status outcome =
-        error(Code::Aborted, "worker {} failed {} {} within {}; last: {}", record.spec.name, times,
-              times == 1 ? "time" : "times", duration_text(record.spec.restart.within), text);
-    log(LogLevel::Error, "{}", outcome.message());
-    setup_->board->set_outcome(outcome);
-    if (starting_) {
-      starting_->deliver(outcome.message());
-      starting_.reset();
-    }
+    lost(error(Code::Aborted, "worker {} failed {} {} within {}; last: {}", record.spec.name, times,
+               times == 1 ? "time" : "times", duration_text(record.spec.restart.within), text));
     return;
   }
   log(LogLevel::Warning, "worker {} failed and restarts in {}: {}", record.spec.name,
@@ -166,6 +164,15 @@ void Supervisor::fail(int32_t index, const std::string& text) {
   setup_->board->notify();
   compat::send_later(self_, span(*delay), SupervisorControl(self_), msg::restart_atom_v, index,
                      record.attempt);
+}
+
+/// The run has failed. Whoever asked for it tells the user.
+void Supervisor::lost(const Status& outcome) {
+  log(LogLevel::Info, "{}", outcome.message());
+  setup_->board->set_outcome(outcome);
+  if (!starting_) return;
+  starting_->deliver(outcome.message());
+  starting_.reset();
 }
 
 void Supervisor::on_restart(int32_t index, int32_t attempt) {
@@ -203,10 +210,11 @@ void Supervisor::on_check() {
     const bool making = probe.state == LoopState::Configured;
     const TimeNs patience = making ? kMakingFactor * deadline : deadline;
     if (!record.hangs(probe, now, patience)) continue;
+    const std::string where = record.loop->whereabouts();
     const std::string text =
         making ? fmt::format("its making hangs for more than {}", duration_text(patience))
-               : fmt::format("a step hangs for more than {} (step {})", duration_text(patience),
-                             probe.current);
+               : fmt::format("a step hangs for more than {} (step {}{}{})", duration_text(patience),
+                             probe.current, where.empty() ? "" : ", ", where);
     log(LogLevel::Error, "worker {}: {}; its thread is abandoned", record.spec.name, text);
     give_up(i);
     fail(static_cast<int32_t>(i), text);

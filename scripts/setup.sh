@@ -5,7 +5,7 @@
 # --dev: also clang, its sanitizers and clang-tidy (presets dev, asan, tsan). --cuda: also the wheels
 # the GPU library needs.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 source "$root/scripts/versions.sh"
 
 say() { echo "setup: $*" >&2; }

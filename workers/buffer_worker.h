@@ -16,8 +16,8 @@ namespace sluice {
 ///
 ///   g.add("buffer", Buffer<Trajectory>{}).reads(fresh).writes(replay);
 ///
-/// The stream it writes may have admission and staleness rules; the one it reads must not have
-/// admission, because the buffer trains nothing and so never moves it on.
+/// The stream it writes may have admission and staleness rules; the one it reads must not, because
+/// the buffer trains nothing and so never moves it on. Graph::check() refuses that.
 template <class T>
 struct Buffer {
   static constexpr std::string_view kRole = "buffer";

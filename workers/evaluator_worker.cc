@@ -47,7 +47,10 @@ EvaluatorWorker::EvaluatorWorker(const Evaluator& spec, PolicyModel model, Worke
       model_(std::move(model)),
       run_(context.run()),
       weights_(std::move(weights)),
-      key_(context.key().split("episodes")) {}
+      key_(context.key().split("episodes")),
+      where_(context.where()) {
+  where_->call(fmt::format("environment '{}'", spec_.env), "episode");
+}
 
 Result<StepResult> EvaluatorWorker::step() {
   if (!running_) {
@@ -65,7 +68,7 @@ Result<bool> EvaluatorWorker::begin_next() {
   const auto newest = weights_.current();
   if (!newest.value || (newest.tag.step < next_due_ && !draining())) return false;
   RETURN_IF_ERROR(model_.install(*newest.value));
-  ASSIGN_OR_RETURN(auto begun, Evaluation::begin(spec_.env, spec_.episodes, key_));
+  ASSIGN_OR_RETURN(auto begun, Evaluation::begin(spec_.env, spec_.episodes, key_, where_));
   running_ = std::move(begun);
   running_->score().version = newest.tag;
   last_scored_ = newest.tag;

@@ -57,8 +57,9 @@ int64_t Rollout::memory_bytes() const {
 }
 
 Result<std::unique_ptr<Worker>> Rollout::make(WorkerContext& context) const {
-  ASSIGN_OR_RETURN(auto ring_of_envs, EnvRing::make(env, ring, context.replica() * ring,
-                                                    RandomKey(context.seed()), context.attempt()));
+  ASSIGN_OR_RETURN(auto ring_of_envs,
+                   EnvRing::make(env, ring, context.replica() * ring, RandomKey(context.seed()),
+                                 context.attempt(), context.where()));
   ASSIGN_OR_RETURN(auto client, (context.client<Observation, Action>()));
   ASSIGN_OR_RETURN(auto writer, context.writer<Trajectory>());
   return std::unique_ptr<Worker>(std::make_unique<RolloutWorker>(

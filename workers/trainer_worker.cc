@@ -274,7 +274,10 @@ Status TrainerWorker::load(const Snapshot& in) {
   recent_returns_.assign(recent.begin(), recent.end());
   ASSIGN_OR_RETURN(const auto bytes, in.get("learner"));
   ASSIGN_OR_RETURN(const Snapshot learner, Snapshot::decode(bytes));
-  return learner_->load(learner);
+  RETURN_IF_ERROR(learner_->load(learner));
+  // A run that has nothing left to do still says how far it is.
+  run_.report("env_steps", static_cast<double>(env_steps_));
+  return {};
 }
 
 }  // namespace sluice

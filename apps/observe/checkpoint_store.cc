@@ -119,7 +119,8 @@ Status CheckpointStore::save(int64_t step, const std::map<std::string, Snapshot>
   const std::string temporary = path + std::string(kTemporary);
   std::error_code failed;
   fs::remove_all(temporary, failed);
-  fs::create_directories(temporary, failed);
+  // Only the last folder: a run directory that was deleted must not come back half.
+  fs::create_directory(temporary, failed);
   Status status = failed ? errno_status(failed.value(), fmt::format("cannot make '{}'", temporary))
                          : write(temporary, step, workers, info);
   if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {

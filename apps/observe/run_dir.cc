@@ -24,12 +24,14 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-// A folder that only ever held a lock is as good as empty.
-bool holds_a_run(const std::string& path) {
+// A folder that only ever held a lock and empty folders is as good as empty: a run that was killed
+// so early has left nothing.
+bool holds_something(const std::string& path) {
   std::error_code error;
   const fs::directory_iterator entries(path, error);
-  return std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
-    return entry.path().filename() != kLockName;
+  return std::any_of(begin(entries), end(entries), [&](const fs::directory_entry& entry) {
+    if (entry.path().filename() == kLockName) return false;
+    return !entry.is_directory(error) || !fs::is_empty(entry.path(), error);
   });
 }
 
@@ -76,7 +78,13 @@ Result<RunDir> RunDir::claim(const std::string& path) {
 
 Result<RunDir> RunDir::create(const std::string& where) {
   const std::string path = without_slash(where);
-  if (holds_a_run(path)) {
+  if (holds_something(path)) {
+    if (!fs::exists(path + "/config.toml")) {
+      return error(Code::AlreadyExists,
+                   "directory '{}' exists and holds something else than a run; choose another with "
+                   "--out",
+                   path);
+    }
     return error(Code::AlreadyExists,
                  "run directory '{}' exists; use --resume {} to continue it or choose another with "
                  "--out",
@@ -88,10 +96,21 @@ Result<RunDir> RunDir::create(const std::string& where) {
 
 Result<RunDir> RunDir::open(const std::string& where) {
   const std::string path = without_slash(where);
-  if (!holds_a_run(path)) {
+  if (!holds_something(path)) {
     return error(Code::NotFound, "there is no run in '{}' to continue", path);
   }
   return claim(path);
+}
+
+void RunDir::discard() {
+  std::error_code error;
+  fs::remove_all(events_path(), error);
+  fs::remove_all(checkpoints_path(), error);
+  for (const auto& file : {config_path(), metrics_path(), log_path(), graph_path()}) {
+    fs::remove(file, error);
+  }
+  fs::remove(path_ + "/" + kLockName, error);
+  fs::remove(path_, error);  // only when it is empty
 }
 
 RunDir::RunDir(RunDir&& other) noexcept

@@ -25,6 +25,10 @@ class RunDir {
   RunDir& operator=(const RunDir&) = delete;
   ~RunDir();
 
+  /// Removes what a run that never began has left, so that the same path can be tried again. Other
+  /// files stay, and with them the folder.
+  void discard();
+
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string config_path() const { return path_ + "/config.toml"; }
   [[nodiscard]] std::string metrics_path() const { return path_ + "/metrics.jsonl"; }

@@ -42,6 +42,38 @@ TEST_F(RunDirTest, RefusesAnExistingRunAndSaysHowToGoOn) {
                                                 path));
 }
 
+TEST_F(RunDirTest, AFolderThatIsNoRunIsNotOfferedToBeContinued) {
+  fs::create_directories(path);
+  ASSERT_TRUE(write_file_atomic(path + "/precious", "").ok());
+  const auto run = RunDir::create(path);
+  EXPECT_EQ(run.status().code(), Code::AlreadyExists);
+  EXPECT_THAT(run.status().message(), HasSubstr("something else than a run"));
+  EXPECT_THAT(run.status().message(), ::testing::Not(HasSubstr("--resume")));
+}
+
+TEST_F(RunDirTest, WhatARunKilledAtItsStartHasLeftIsInNobodysWay) {
+  ASSERT_TRUE(RunDir::create(path).ok());
+  EXPECT_TRUE(RunDir::create(path).ok());
+}
+
+TEST_F(RunDirTest, DiscardLeavesNothingOfTheRunAndEverythingElse) {
+  {
+    auto run = RunDir::create(path);
+    ASSERT_TRUE(run.ok());
+    for (const auto& file : {run->config_path(), run->log_path(), run->metrics_path(),
+                             run->graph_path(), run->events_path() + "/x"}) {
+      ASSERT_TRUE(write_file_atomic(file, "").ok());
+    }
+    run->discard();
+  }
+  EXPECT_FALSE(fs::exists(path));
+  auto again = RunDir::create(path);
+  ASSERT_TRUE(again.ok());
+  ASSERT_TRUE(write_file_atomic(path + "/precious", "").ok());
+  again->discard();
+  EXPECT_TRUE(fs::exists(path + "/precious"));
+}
+
 TEST_F(RunDirTest, TakesAnEmptyFolder) {
   fs::create_directories(path);
   EXPECT_TRUE(RunDir::create(path).ok());
@@ -50,6 +82,8 @@ TEST_F(RunDirTest, TakesAnEmptyFolder) {
 TEST_F(RunDirTest, OpensAnExistingRunOnly) {
   EXPECT_EQ(RunDir::open(path).status().code(), Code::NotFound);
   (void)RunDir::create(path);
+  EXPECT_EQ(RunDir::open(path).status().code(), Code::NotFound);
+  ASSERT_TRUE(write_file_atomic(path + "/config.toml", "").ok());
   EXPECT_TRUE(RunDir::open(path).ok());
 }
 
@@ -58,6 +92,7 @@ TEST_F(RunDirTest, TwoCannotUseOneRun) {
   {
     auto created = RunDir::create(path);
     ASSERT_TRUE(created.ok());
+    ASSERT_TRUE(write_file_atomic(created->config_path(), "").ok());
     first = *std::move(created);
   }
   const auto second = RunDir::open(path);

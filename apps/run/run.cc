@@ -1,5 +1,6 @@
 #include "apps/run/run.h"
 
+#include "apps/run/flags.h"
 #include "apps/run/session.h"
 #include "dataflow/base/files.h"
 #include "dataflow/base/log.h"
@@ -102,7 +103,7 @@ int run(Graph graph, Placement placement, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return refuse(app, e);
   }
   const auto recipe = recipe_of({std::move(graph), std::move(placement), -1});
   return run_recipe(*recipe, options);

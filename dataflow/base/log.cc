@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -23,6 +24,9 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   }
   return spdlog::level::err;
 }
+
+/// What a log file that cannot be written is told by. Called under the lock of the log.
+void say_log_is_lost(const std::string& why);
 
 std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const char* pattern) {
   auto logger = std::make_shared<spdlog::logger>("sluice", std::move(sink));
@@ -42,6 +46,13 @@ struct Log {
   LogLevel terminal_level = LogLevel::Warning;
   void (*before)() = nullptr;
   void (*after)() = nullptr;
+  bool lost = false;  ///< the file could not be written, and that was said
+
+  void to_terminal(LogLevel level, std::string_view text) {
+    if (before != nullptr) before();
+    terminal->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+    if (after != nullptr) after();
+  }
 };
 
 Log& the_log() {
@@ -49,18 +60,21 @@ Log& the_log() {
   return log;
 }
 
+void say_log_is_lost(const std::string& why) {
+  Log& out = the_log();
+  if (std::exchange(out.lost, true)) return;
+  out.to_terminal(LogLevel::Warning, "lines of the log are lost: " + why);
+}
+
 }  // namespace
 
 void log_line(LogLevel level, std::string_view text) {
   Log& out = the_log();
   const std::lock_guard lock(out.mutex);
-  const spdlog::string_view_t line(text.data(), text.size());
-  if (level >= out.terminal_level) {
-    if (out.before != nullptr) out.before();
-    out.terminal->log(spdlog_level(level), line);
-    if (out.after != nullptr) out.after();
+  if (level >= out.terminal_level) out.to_terminal(level, text);
+  if (out.file && level >= LogLevel::Info) {
+    out.file->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
   }
-  if (out.file && level >= LogLevel::Info) out.file->log(spdlog_level(level), line);
 }
 
 void log_to_stderr(LogLevel level) {
@@ -77,6 +91,8 @@ bool open_log_file(const std::string& path) {
   try {
     out.file = make_logger(std::make_shared<spdlog::sinks::basic_file_sink_st>(path),
                            "%Y-%m-%d %H:%M:%S.%e %l %v");
+    out.lost = false;
+    out.file->set_error_handler(say_log_is_lost);
     return true;
   } catch (const spdlog::spdlog_ex&) {
     return false;

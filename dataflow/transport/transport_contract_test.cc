@@ -2,6 +2,8 @@
 
 #include "dataflow/transport/local_transport.h"
 
+#include <gmock/gmock.h>
+
 #include <thread>
 
 namespace sluice::contract {
@@ -48,6 +50,41 @@ TEST_P(TransportContract, RefusesEndpointsThatDisagreeOnThePayload) {
   ASSERT_EQ(second.status().code(), Code::InvalidArgument);
   EXPECT_NE(second.status().message().find("Number"), std::string::npos);
   EXPECT_NE(second.status().message().find("Prompt"), std::string::npos);
+}
+
+TEST_P(TransportContract, RefusesStreamEndpointsThatDisagreeOnTheSettings) {
+  StreamPolicy policy;
+  policy.capacity = 4;
+  const auto first = places_->near().open_reader(stream_spec(policy), near_waker_);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(places_->far().open_writer(stream_spec(policy), far_waker_).ok());
+  StreamPolicy other = policy;
+  other.capacity = 8;
+  other.when_full = WhenFull::DropOldest;
+  const auto second = places_->far().open_writer(stream_spec(other), far_waker_);
+  ASSERT_EQ(second.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(second.status().message(),
+              ::testing::AllOf(::testing::HasSubstr("capacity 4 and 8"),
+                               ::testing::HasSubstr("when_full block and drop_oldest")));
+  const auto third = places_->far().open_writer(stream_spec(policy, 3), far_waker_);
+  ASSERT_EQ(third.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(third.status().message(), ::testing::HasSubstr("writers 1 and 3"));
+}
+
+TEST_P(TransportContract, RefusesServiceEndpointsThatDisagreeOnTheSettings) {
+  ServicePolicy policy;
+  policy.batch_limit = 4;
+  const auto first = places_->near().open_server(service_spec(policy), near_waker_);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(places_->far().open_client(service_spec(policy), far_waker_).ok());
+  ServicePolicy other = policy;
+  other.batch_limit = 9;
+  const auto second = places_->far().open_client(service_spec(other), far_waker_);
+  ASSERT_EQ(second.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(second.status().message(), ::testing::HasSubstr("batch_limit 4 and 9"));
+  const auto third = places_->far().open_client(service_spec(policy, 2), far_waker_);
+  ASSERT_EQ(third.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(third.status().message(), ::testing::HasSubstr("clients 1 and 2"));
 }
 
 TEST_P(TransportContract, RefusesPoliciesThatCannotWork) {

@@ -137,20 +137,25 @@ Result<bool> LoopCore::round(TimeNs& until) {
     if (!result.ok()) {
       return Status(result.status().code(), where(result.status().message()));
     }
-    if (result->kind == StepResult::Kind::Idle) {
-      until = std::min(until, result->until);
-      continue;
+    switch (result->kind) {
+      case StepResult::Kind::Idle:
+        until = std::min(until, result->until);
+        break;
+      case StepResult::Kind::Finished:
+        progress = true;
+        RETURN_IF_ERROR(finish(slot));
+        break;
+      case StepResult::Kind::Progress:
+        progress = true;
+        ++slot.steps;
+        bump<int64_t>(steps_, 1);
+        --until_sample_;
+        break;
     }
-    progress = true;
-    if (result->kind == StepResult::Kind::Finished) {
-      RETURN_IF_ERROR(finish(slot));
-    } else {
-      ++slot.steps;
-      bump<int64_t>(steps_, 1);
-      if (--until_sample_ <= 0) sample(options_.clock.now());
-    }
-    // Whoever wants the loop's attention (or gave it up) need not wait for the other workers.
+    // Whoever wants the loop's attention need not wait for the other workers; and if the loop was
+    // given up meanwhile, what they and the clock stand on may be gone.
     if (attention_.load(std::memory_order_acquire)) return true;
+    if (until_sample_ <= 0) sample(options_.clock.now());
   }
   current_slot_ = nullptr;
   return progress;

@@ -273,6 +273,25 @@ TEST_F(LoopCoreTest, AnAbandonedLoopCleansUpInSilence) {
   EXPECT_TRUE(gone);
 }
 
+TEST_F(LoopCoreTest, AnAbandonedLoopStepsNoOtherWorker) {
+  bool stepped = false;
+  make_core([&](Waker&, int) -> Result<std::vector<HostedWorker>> {
+    std::vector<HostedWorker> workers;
+    workers.push_back({"hangs", std::make_unique<ScriptedWorker>([&](int64_t, bool) {
+                         core_->abandon();
+                         return Result<StepResult>(StepResult::idle());
+                       })});
+    workers.push_back({"guest", std::make_unique<ScriptedWorker>([&](int64_t, bool) {
+                         stepped = true;
+                         return finished();
+                       })});
+    return workers;
+  });
+  core_->run(0);
+  EXPECT_FALSE(stepped);
+  EXPECT_EQ(heard_, Lines{"started"});
+}
+
 TEST_F(LoopCoreTest, TheProbeNamesTheStepUnderWay) {
   LoopProbe inside;
   run([&](int64_t step, bool) {

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -92,6 +94,23 @@ Result<RunDir> RunDir::open(const std::string& where) {
     return error(Code::NotFound, "there is no run in '{}' to continue", path);
   }
   return claim(path);
+}
+
+Result<uint64_t> RunDir::run_id(uint64_t fresh) const {
+  auto kept = read_file(id_path());
+  if (kept.status().code() == Code::NotFound) {
+    RETURN_IF_ERROR(write_file_atomic(id_path(), fmt::format("{:016x}\n", fresh)));
+    return fresh;
+  }
+  if (!kept.ok()) return kept.status();
+  uint64_t id = 0;
+  const char* end = kept->data() + kept->size();
+  const auto [at, failed] = std::from_chars(kept->data(), end, id, 16);
+  if (failed != std::errc() || std::string_view(at, end) != "\n") {
+    return error(Code::DataLoss, "'{}' holds no run id: remove it to begin a new identity",
+                 id_path());
+  }
+  return id;
 }
 
 RunDir::RunDir(RunDir&& other) noexcept

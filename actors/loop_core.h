@@ -108,8 +108,8 @@ class LoopCore {
   int64_t saved_ticket_ = 0;
   Result<Snapshots> saved_ = Snapshots{};
   std::optional<Result<Snapshots>> ended_with_;  // set by a good end
-  Gauge* busy_seconds_;
-  Gauge* idle_seconds_;
+  DoubleCounter* busy_seconds_;
+  DoubleCounter* idle_seconds_;
   Gauge* state_gauge_;
 };
 

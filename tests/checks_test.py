@@ -159,6 +159,10 @@ class Checks(unittest.TestCase):
         page = "| `sluice_a_total` | counter | | |\n"
         self.refused("docs/metrics.md", page, "docs", "no source registers sluice_a_total")
         self.write("envs/a.cc", 'auto& a = m.counter("sluice_a_total", "");\n')
+        self.refused("docs/metrics.md", page, "docs", "envs/a.cc: no test looks at sluice_a_total")
+        self.write("envs/a_test.cc", 'auto x = value("sluice_a_total");\n')
+        self.accepted("docs/metrics.md", page)
+        self.write("envs/a.cc", 'auto& a = m.double_counter("sluice_a_total", "");\n')
         self.accepted("docs/metrics.md", page)
         self.refused("docs/metrics.md", "none\n", "docs", "sluice_a_total (counter, envs/a.cc) is")
         self.refused("docs/metrics.md", page.replace("counter", "gauge"), "docs", "not a gauge")

@@ -30,10 +30,10 @@ LoopCore::LoopCore(const LoopSpec& spec, const ControlOptions& options,
       options_(options),
       waker_(std::move(waker)),
       real_time_(dynamic_cast<RealClock*>(&options.clock) != nullptr),
-      busy_seconds_(&options.metrics.gauge("sluice_worker_busy_seconds_total",
-                                           "Seconds a loop spent working", {{"worker", name_}})),
-      idle_seconds_(&options.metrics.gauge("sluice_worker_idle_seconds_total",
-                                           "Seconds a loop spent waiting", {{"worker", name_}})),
+      busy_seconds_(&options.metrics.double_counter(
+          "sluice_worker_busy_seconds_total", "Seconds a loop spent working", {{"worker", name_}})),
+      idle_seconds_(&options.metrics.double_counter(
+          "sluice_worker_idle_seconds_total", "Seconds a loop spent waiting", {{"worker", name_}})),
       state_gauge_(&options.metrics.gauge("sluice_worker_state",
                                           "0 configured, 1 running, 2 paused, 3 draining, "
                                           "4 finished, 5 failed, 6 restarting",
@@ -230,8 +230,8 @@ void LoopCore::flush() {
     slot.counter->add(slot.steps - slot.counted);
     slot.counted = slot.steps;
   }
-  busy_seconds_->set(busy_seconds_->value() + seconds(busy - flushed_busy_));
-  idle_seconds_->set(idle_seconds_->value() + seconds(idle - flushed_idle_));
+  busy_seconds_->add(seconds(busy - flushed_busy_));
+  idle_seconds_->add(seconds(idle - flushed_idle_));
   flushed_busy_ = busy;
   flushed_idle_ = idle;
 }

@@ -56,7 +56,9 @@ Result<StepResult> EvaluatorWorker::step() {
   if (!running_) {
     ASSIGN_OR_RETURN(const bool begun, begin_next());
     if (begun) return StepResult::progress();
-    return draining() ? StepResult::finished() : StepResult::idle();
+    if (!draining()) return StepResult::idle();
+    weights_.close();
+    return StepResult::finished();
   }
   ASSIGN_OR_RETURN(const bool more, running_->step(model_));
   if (!more) report();

@@ -94,6 +94,7 @@ Result<StepResult> PolicyWorker::step() {
   RETURN_IF_ERROR(follow());
   if (server_.ended() || (draining() && server_.next_due() == kForever)) {
     server_.close();
+    weights_.close();
     return StepResult::finished();
   }
   if (!model_.version().valid()) return StepResult::idle();

@@ -74,6 +74,9 @@ TEST_F(PolicyTest, EveryAnswerCarriesTheVersionThatMadeIt) {
   publish(weights_of(spec_, 4, 2));
   ask(0, 1);
   EXPECT_EQ(answer()->response.version.step, 4);
+  EXPECT_EQ(bench_.metric("sluice_policy_answers_total"), 2);
+  EXPECT_EQ(bench_.metric("sluice_policy_swaps_total"), 2);
+  EXPECT_EQ(bench_.metric("sluice_policy_version"), 4);
 }
 
 TEST_F(PolicyTest, ANewVersionActsFromTheNextBatchOn) {
@@ -144,6 +147,9 @@ TEST_F(PolicyTest, EndsWhenEveryClientHasClosed) {
   publish(weights_of(spec_, 0));
   client_->close();
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
+  worker_.reset();
+  EXPECT_EQ(bench_.metric("sluice_service_lost_servers_total"), 0) << "a clean end";
+  EXPECT_EQ(bench_.metric("sluice_latest_lost_followers_total"), 0);
 }
 
 }  // namespace

@@ -93,8 +93,24 @@ RolloutWorker::RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& c
                                          context.labels())),
       reissued_(context.metrics().counter("sluice_rollout_reissued_total",
                                           "Questions asked again because their server was lost.",
-                                          context.labels())) {
+                                          context.labels())),
+      given_up_(context.metrics().counter("sluice_rollout_dropped_total",
+                                          "Chunks begun, but never handed out.",
+                                          context.labels({{"reason", "drained"}}))),
+      lost_(context.metrics().counter("sluice_rollout_dropped_total",
+                                      "Chunks begun, but never handed out.",
+                                      context.labels({{"reason", "lost"}}))) {
   for (int64_t i = 0; i < spec.ring; ++i) waiting_.push_back(i);
+}
+
+RolloutWorker::~RolloutWorker() {
+  if (!over_) count_given_up(lost_);
+}
+
+void RolloutWorker::count_given_up(Counter& reason) {
+  auto chunks = static_cast<int64_t>(finished_.size());
+  for (int64_t i = 0; i < ring_.size(); ++i) chunks += ring_.slot(i).chunk ? 1 : 0;
+  reason.add(chunks);
 }
 
 Result<StepResult> RolloutWorker::step() {
@@ -108,6 +124,8 @@ Result<StepResult> RolloutWorker::step() {
   }
   progress |= ask(clock_.now());
   if (draining() && in_flight_.empty() && finished_.empty()) {
+    count_given_up(given_up_);
+    over_ = true;  // the chunks stay where they are: save() takes the observations from them
     service_.close();
     samples_.close();
     return StepResult::finished();

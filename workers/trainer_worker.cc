@@ -90,6 +90,12 @@ TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLear
                                           "Policy versions published.", context.labels())),
       trained_steps_(context.metrics().counter(
           "sluice_trainer_steps_total", "Environment steps learned from.", context.labels())),
+      dropped_at_end_(context.metrics().counter("sluice_trainer_dropped_total",
+                                                "Chunks taken, but never learned from.",
+                                                context.labels({{"reason", "drained"}}))),
+      dropped_lost_(context.metrics().counter("sluice_trainer_dropped_total",
+                                              "Chunks taken, but never learned from.",
+                                              context.labels({{"reason", "lost"}}))),
       staleness_(context.metrics().histogram(
           "sluice_trainer_staleness", "Versions between the oldest action of a chunk and its use.",
           {0, 1, 2, 4, 8, 16, 32}, context.labels())) {
@@ -97,6 +103,8 @@ TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLear
   incarnation_ = run_.incarnation() + static_cast<uint32_t>(context.attempt());
   run_.watch(&waker_);  // a request to stop must reach a trainer that waits for samples
 }
+
+TrainerWorker::~TrainerWorker() { drop_unused(dropped_lost_); }
 
 Result<StepResult> TrainerWorker::step() {
   switch (phase_) {
@@ -118,6 +126,7 @@ Result<StepResult> TrainerWorker::step() {
       phase_ = Phase::Done;
       return StepResult::progress();
     case Phase::Done:
+      drop_unused(dropped_at_end_);
       samples_.close();
       weights_.close();
       run_.finish();
@@ -130,6 +139,14 @@ void TrainerWorker::drain() {
   Worker::drain();
   // Whoever drains the trainer has checkpointed already or does not want one.
   if (phase_ != Phase::LastCheckpoint) phase_ = Phase::Done;
+}
+
+void TrainerWorker::drop_unused(Counter& reason) {
+  auto chunks = static_cast<int64_t>(batch_.size());
+  for (const auto& batch : ahead_) chunks += static_cast<int64_t>(batch.size());
+  reason.add(chunks);
+  batch_.clear();
+  ahead_.clear();
 }
 
 bool TrainerWorker::run_is_over() const {
@@ -179,9 +196,12 @@ Status TrainerWorker::begin(std::vector<Item<Trajectory>> items) {
   });
   batch_ = std::move(items);
   std::vector<std::shared_ptr<const Trajectory>> chunks;
+  batch_staleness_ = 0;
   for (const auto& item : batch_) {
     // Staleness counts from the moment of use, so prefetched batches show their age.
-    staleness_.observe(static_cast<double>(staleness(current_, item.info.versions)));
+    const auto behind = static_cast<double>(staleness(current_, item.info.versions));
+    staleness_.observe(behind);
+    batch_staleness_ += behind / static_cast<double>(batch_.size());
     for (const auto& episode : item.value->episodes) {
       ++episodes_;
       recent_returns_.push_back(episode.episode_return);
@@ -222,6 +242,7 @@ void TrainerWorker::finish_version() {
   began_steps_ += steps;
   run_.report("env_steps", static_cast<double>(env_steps_));
   run_.report("episodes", static_cast<double>(episodes_));
+  run_.report("staleness", batch_staleness_);
   if (now > began_) {
     run_.report("env_steps_per_second",
                 static_cast<double>(began_steps_) * 1e9 / static_cast<double>(now - began_));

@@ -11,6 +11,7 @@
 #include "dataflow/graph/run_control.h"
 #include "dataflow/placement/local_launcher.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +28,8 @@ namespace sluice {
 /// worker has spent its restarts, or at once at the second Ctrl-C.
 class Session {
  public:
-  Session(ResolvedRun run, const RunOptions& options, RunDir dir);
+  /// `id` is the run's identity, the same after a resume.
+  Session(ResolvedRun run, const RunOptions& options, RunDir dir, uint64_t id);
   ~Session();
 
   /// Runs to the end and returns the process's exit code: 0 = ended well and saved, 1 = failed, 2 =

@@ -47,7 +47,7 @@ double Histogram::quantile(double q) const {
 
 /// All metrics of one name.
 struct MetricRegistry::Family {
-  using Metric = std::variant<Counter, Gauge, std::unique_ptr<Histogram>>;
+  using Metric = std::variant<Counter, DoubleCounter, Gauge, std::unique_ptr<Histogram>>;
   struct Member {
     template <class M>
     Member(Labels its, std::in_place_type_t<M> type) : labels(std::move(its)), metric(type) {}
@@ -86,12 +86,20 @@ Metric& MetricRegistry::metric(MetricSample::Kind kind, std::string_view name,
     member =
         &family->second->members.emplace_back(std::move(labels), std::forward<A>(arguments)...);
   }
-  return std::get<Metric>(member->metric);
+  auto* found = std::get_if<Metric>(&member->metric);
+  SLUICE_CHECK(found != nullptr) << "metric " << name << " counts in another type";
+  return *found;
 }
 
 Counter& MetricRegistry::counter(std::string_view name, std::string_view help, Labels labels) {
   return metric<Counter>(MetricSample::Kind::Counter, name, help, std::move(labels),
                          std::in_place_type<Counter>);
+}
+
+DoubleCounter& MetricRegistry::double_counter(std::string_view name, std::string_view help,
+                                              Labels labels) {
+  return metric<DoubleCounter>(MetricSample::Kind::Counter, name, help, std::move(labels),
+                               std::in_place_type<DoubleCounter>);
 }
 
 Gauge& MetricRegistry::gauge(std::string_view name, std::string_view help, Labels labels) {
@@ -114,6 +122,8 @@ std::vector<MetricSample> MetricRegistry::snapshot() const {
       MetricSample sample{family.kind, family.name, family.help, member.labels, 0, {}, {}, 0};
       if (const auto* counter = std::get_if<Counter>(&member.metric)) {
         sample.value = static_cast<double>(counter->value());
+      } else if (const auto* amount = std::get_if<DoubleCounter>(&member.metric)) {
+        sample.value = amount->value();
       } else if (const auto* gauge = std::get_if<Gauge>(&member.metric)) {
         sample.value = gauge->value();
       } else {

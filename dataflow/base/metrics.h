@@ -27,6 +27,17 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
+/// A measured amount that only grows, such as seconds. Any thread; relaxed. For exporters it is a
+/// counter like any other.
+class DoubleCounter {
+ public:
+  void add(double by) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
+  [[nodiscard]] double value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
 /// A number that goes up and down. Any thread; relaxed.
 class Gauge {
  public:
@@ -63,7 +74,7 @@ struct MetricSample {
   std::string name;
   std::string help;
   Labels labels;
-  double value = 0;             ///< counter, gauge
+  double value = 0;             ///< counters, gauge
   std::vector<double> bounds;   ///< histogram
   std::vector<int64_t> counts;  ///< histogram
   double sum = 0;               ///< histogram
@@ -77,6 +88,7 @@ struct MetricSample {
 class MetricRegistry {
  public:
   Counter& counter(std::string_view name, std::string_view help, Labels labels = {});
+  DoubleCounter& double_counter(std::string_view name, std::string_view help, Labels labels = {});
   Gauge& gauge(std::string_view name, std::string_view help, Labels labels = {});
   Histogram& histogram(std::string_view name, std::string_view help, std::vector<double> bounds,
                        Labels labels = {});

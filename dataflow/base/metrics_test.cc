@@ -34,6 +34,22 @@ TEST(MetricRegistry, OneNameIsOneKindWhateverTheLabels) {
   EXPECT_THROW(registry.gauge("steps", "", {{"worker", "trainer"}}), CheckFailure);
 }
 
+TEST(MetricRegistry, MeasuredAmountsAreCounters) {
+  MetricRegistry registry;
+  registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(0.25);
+  registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(1.5);
+  const auto samples = registry.snapshot();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].kind, MetricSample::Kind::Counter);
+  EXPECT_EQ(samples[0].value, 1.75);
+}
+
+TEST(MetricRegistry, OneMetricDoesNotCountInTwoTypes) {
+  MetricRegistry registry;
+  registry.counter("steps", "");
+  EXPECT_THROW(registry.double_counter("steps", ""), CheckFailure);
+}
+
 TEST(MetricRegistry, MetricsOfOneNameStandTogether) {
   MetricRegistry registry;
   registry.counter("steps", "steps done", {{"worker", "a"}}).add(1);

@@ -33,7 +33,7 @@ enum class PutResult : uint8_t {
   Accepted,
   Full,     ///< when_full is Block: nothing was taken; try again after a wake-up
   Refused,  ///< when_full is Refuse, or too stale to be of use: counted; do not retry
-  Closed,   ///< the stream has no reader any more
+  Closed,   ///< the stream has no reader any more: counted; do not retry
 };
 
 /// A writer's end of a stream, as a transport implements it. Used by one thread. close() is a clean
@@ -44,7 +44,7 @@ class RawStreamWriter {
   /// Takes `value` only when Accepted.
   virtual PutResult try_put(std::shared_ptr<const void>& value, const VersionSpan& versions) = 0;
   /// Asks to start `wanted` items; returns how many may be started now (0..wanted). Every granted
-  /// permit is used up by one accepted or refused put, or handed back with give_back(). A put
+  /// permit is used up by one put that is not Full, or handed back with give_back(). A put
   /// without a permit passes the same gate: it is Full (or Refused) while there is no room. A
   /// stream without admission grants everything.
   virtual int64_t admit(int64_t wanted) = 0;

@@ -182,6 +182,44 @@ TEST_P(TransportContract, LineageIsKeptEvenWhereAgeDoesNotMatter) {
   EXPECT_EQ(dropped("lineage"), 1);
 }
 
+TEST_P(TransportContract, StalenessAtTheReadGoesIntoItsBucket) {
+  const auto spec = stream_spec(fresh(100, OnStale::Drop));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  in.advance(version(3));
+  places_->settle();
+  put(out, 0, made_by(version(3)));
+  put(out, 1, made_by(version(1)));
+  put(out, 2, {version(0), version(3)});
+  put(out, 3);
+  EXPECT_EQ(take(in, 4).size(), 4U);
+  // Upper bounds: 0 1 2 4 8 16 32 64 128 versions.
+  EXPECT_THAT(places_->buckets("sluice_stream_staleness", {{"channel", "s"}}),
+              ElementsAre(2, 0, 1, 1, 0, 0, 0, 0, 0, 0));
+  in.advance(version(13));
+  places_->settle();
+  put(out, 4, made_by(version(3)));
+  EXPECT_EQ(take(in, 1).size(), 1U);
+  EXPECT_THAT(places_->buckets("sluice_stream_staleness", {{"channel", "s"}}),
+              ElementsAre(2, 0, 1, 1, 0, 1, 0, 0, 0, 0));
+}
+
+TEST_P(TransportContract, PermitForAnItemThatCameTooLateIsFreeAgain) {
+  const auto spec = stream_spec(admitted(0, 1));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  EXPECT_EQ(out.admit(1), 1);
+  EXPECT_EQ(of_stream("admitted_total"), 1);
+  in.close();
+  places_->settle();
+  EXPECT_EQ(put(out, 0), PutResult::Closed);
+  EXPECT_EQ(dropped("closed"), 1);
+  auto again = reader(spec);
+  places_->settle();
+  EXPECT_EQ(out.admit(1), 1);
+  EXPECT_EQ(of_stream("admitted_total"), 2);
+}
+
 TEST_P(TransportContract, MixedItemsAreAsOldAsTheirOldestVersion) {
   const auto spec = stream_spec(fresh(1, OnStale::Drop));
   auto in = reader(spec);

@@ -28,7 +28,7 @@ StreamQueue::Writer StreamQueue::open_writer() {
 
 PutResult StreamQueue::put(Writer& writer, std::shared_ptr<const void>& value,
                            const VersionSpan& versions) {
-  if (reader_closed_ || !writer.open) return PutResult::Closed;
+  if (reader_closed_ || !writer.open) return turn_away(writer);
   switch (gate_.judge(versions)) {
     case Freshness::Drop:
       return refuse(writer, StreamMetrics::Drop::Stale);
@@ -66,6 +66,13 @@ PutResult StreamQueue::refuse(Writer& writer, StreamMetrics::Drop reason) {
   metrics_.dropped(reason).add();
   if (writer.permits > 0) return_permits(writer, 1);
   return PutResult::Refused;
+}
+
+PutResult StreamQueue::turn_away(Writer& writer) {
+  // With admission, what a writer brings after its end was counted, or given back, with its permit.
+  if (writer.open || !window_) metrics_.dropped(StreamMetrics::Drop::Closed).add();
+  if (writer.permits > 0) return_permits(writer, 1);
+  return PutResult::Closed;
 }
 
 PutResult StreamQueue::hold_back(Writer& writer) {

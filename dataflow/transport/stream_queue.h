@@ -59,6 +59,7 @@ class StreamQueue {
  private:
   void accept(Writer& writer, std::shared_ptr<const void>& value, const VersionSpan& versions);
   PutResult refuse(Writer& writer, StreamMetrics::Drop reason);
+  PutResult turn_away(Writer& writer);
   PutResult hold_back(Writer& writer);
   void drop(int32_t slot, StreamMetrics::Drop reason);
   void return_permits(Writer& writer, int64_t permits);

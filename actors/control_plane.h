@@ -41,6 +41,8 @@ struct LoopSpec {
   int stage = 0;          ///< shutdown order: 0 sources, 1 services, 2 trainer; started in reverse
   bool ends_run = false;  ///< the run ends well once every loop so marked has finished
   RestartPolicy restart = {};
+  /// A checkpoint without the state of this loop is worth nothing.
+  bool essential = true;
   /// Builds and wires the workers and restores their state. Runs on the loop's thread, attempt 0
   /// first and one more after each failure. The Waker outlives the workers; a restart gets the same
   /// one, except after a hang.
@@ -71,8 +73,8 @@ struct LoopStatus {
 struct ControlOptions {
   Clock& clock;
   MetricRegistry& metrics;
-  /// A step that takes longer is reported as hung: its thread is abandoned and the loop restarted
-  /// within its budget. 0: never.
+  /// A step, or a save, that takes longer is reported as hung: its thread is abandoned and the loop
+  /// restarted within its budget. Making the workers may take ten times as long. 0: never.
   TimeNs step_deadline = 0;
   /// How long start() waits for all loops to be made.
   TimeNs start_within = 600 * kSecond;
@@ -107,7 +109,8 @@ class ControlPlane {
   void pause();
   void resume();
   /// Every worker saved between two of its steps; keyed by HostedWorker name. Finished workers give
-  /// their final state. Unavailable when a loop is down, DeadlineExceeded after `within`.
+  /// their final state. A loop that is down and not essential has none: it comes back empty anyway.
+  /// Unavailable when an essential loop is down, DeadlineExceeded after `within`.
   Result<std::map<std::string, Snapshot>> checkpoint(TimeNs within);
   /// One entry per loop in order of add(); empty when the supervisor does not answer `within`.
   std::vector<LoopStatus> status(TimeNs within);

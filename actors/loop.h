@@ -24,7 +24,7 @@ class LoopListener {
 /// What can be seen of a loop at any time, without asking its thread.
 struct LoopProbe {
   LoopState state = LoopState::Configured;
-  bool stepping = false;  ///< inside or between steps, not waiting and not under a command
+  bool stepping = false;  ///< at work (making, stepping, saving), not waiting
   uint64_t beats = 0;     ///< moves whenever a step ends
   int64_t steps = 0;      ///< steps that made progress, this attempt
   int64_t current = 0;    ///< number of the step under way in its worker, from 1

@@ -30,10 +30,10 @@ LoopCore::LoopCore(const LoopSpec& spec, const ControlOptions& options,
       options_(options),
       waker_(std::move(waker)),
       real_time_(dynamic_cast<RealClock*>(&options.clock) != nullptr),
-      busy_seconds_(&options.metrics.gauge("sluice_worker_busy_seconds_total",
-                                           "Seconds a loop spent working", {{"worker", name_}})),
-      idle_seconds_(&options.metrics.gauge("sluice_worker_idle_seconds_total",
-                                           "Seconds a loop spent waiting", {{"worker", name_}})),
+      busy_seconds_(&options.metrics.double_counter(
+          "sluice_worker_busy_seconds_total", "Seconds a loop spent working", {{"worker", name_}})),
+      idle_seconds_(&options.metrics.double_counter(
+          "sluice_worker_idle_seconds_total", "Seconds a loop spent waiting", {{"worker", name_}})),
       state_gauge_(&options.metrics.gauge("sluice_worker_state",
                                           "0 configured, 1 running, 2 paused, 3 draining, "
                                           "4 finished, 5 failed, 6 restarting",
@@ -75,6 +75,7 @@ Status LoopCore::run_workers(int attempt) {
 }
 
 Status LoopCore::make(int attempt) {
+  stepping_.store(true, std::memory_order_relaxed);
   Result<std::vector<HostedWorker>> made =
       make_ ? make_(*waker_, attempt) : Status(invalid_argument("the loop has no make function"));
   if (!made.ok()) return made.status().with_context("make");
@@ -105,9 +106,12 @@ Result<LoopCore::Next> LoopCore::obey() {
     todo = commands_;
     commands_.tickets.clear();
   }
-  stepping_.store(false, std::memory_order_relaxed);
+  stepping_.store(true, std::memory_order_relaxed);
   if (todo.stop) return Next::End;
-  for (const int64_t ticket : todo.tickets) save(ticket);
+  for (const int64_t ticket : todo.tickets) {
+    save(ticket);
+    bump<uint64_t>(beats_, 1);
+  }
   if (todo.drain && !drained_) {
     drained_ = true;
     for (Slot& slot : slots_) {
@@ -133,20 +137,25 @@ Result<bool> LoopCore::round(TimeNs& until) {
     if (!result.ok()) {
       return Status(result.status().code(), where(result.status().message()));
     }
-    if (result->kind == StepResult::Kind::Idle) {
-      until = std::min(until, result->until);
-      continue;
+    switch (result->kind) {
+      case StepResult::Kind::Idle:
+        until = std::min(until, result->until);
+        break;
+      case StepResult::Kind::Finished:
+        progress = true;
+        RETURN_IF_ERROR(finish(slot));
+        break;
+      case StepResult::Kind::Progress:
+        progress = true;
+        ++slot.steps;
+        bump<int64_t>(steps_, 1);
+        --until_sample_;
+        break;
     }
-    progress = true;
-    if (result->kind == StepResult::Kind::Finished) {
-      RETURN_IF_ERROR(finish(slot));
-    } else {
-      ++slot.steps;
-      bump<int64_t>(steps_, 1);
-      if (--until_sample_ <= 0) sample(options_.clock.now());
-    }
-    // Whoever wants the loop's attention (or gave it up) need not wait for the other workers.
+    // Whoever wants the loop's attention need not wait for the other workers; and if the loop was
+    // given up meanwhile, what they and the clock stand on may be gone.
     if (attention_.load(std::memory_order_acquire)) return true;
+    if (until_sample_ <= 0) sample(options_.clock.now());
   }
   current_slot_ = nullptr;
   return progress;
@@ -154,7 +163,6 @@ Result<bool> LoopCore::round(TimeNs& until) {
 
 Status LoopCore::finish(Slot& slot) {
   if (life() != Life::Attached) return {};
-  stepping_.store(false, std::memory_order_relaxed);
   Snapshot snapshot;
   if (Status status = slot.worker->save(snapshot); !status.ok()) {
     final_status_ = status.with_context(slot.name);
@@ -222,8 +230,8 @@ void LoopCore::flush() {
     slot.counter->add(slot.steps - slot.counted);
     slot.counted = slot.steps;
   }
-  busy_seconds_->set(busy_seconds_->value() + seconds(busy - flushed_busy_));
-  idle_seconds_->set(idle_seconds_->value() + seconds(idle - flushed_idle_));
+  busy_seconds_->add(seconds(busy - flushed_busy_));
+  idle_seconds_->add(seconds(idle - flushed_idle_));
   flushed_busy_ = busy;
   flushed_idle_ = idle;
 }

@@ -116,8 +116,8 @@ class LoopCore {
   Result<Snapshots> saved_ = Snapshots{};
   std::optional<Result<Snapshots>> ended_with_;  // set by a good end
   std::vector<Station> stations_;                // one per slot
-  Gauge* busy_seconds_;
-  Gauge* idle_seconds_;
+  DoubleCounter* busy_seconds_;
+  DoubleCounter* idle_seconds_;
   Gauge* state_gauge_;
 };
 

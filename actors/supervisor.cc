@@ -10,6 +10,9 @@
 namespace sluice {
 namespace {
 
+/// How many step deadlines the making of a loop's workers may take.
+constexpr TimeNs kMakingFactor = 10;
+
 std::chrono::nanoseconds span(TimeNs time) {
   return std::chrono::nanoseconds(std::max<TimeNs>(time, 0));
 }
@@ -203,11 +206,15 @@ void Supervisor::on_check() {
     LoopRecord& record = records_[i];
     if (!record.live()) continue;
     const LoopProbe probe = record.loop->probe();
-    if (!record.hangs(probe, now, deadline)) continue;
+    // Models are loaded and environments built before the first step.
+    const bool making = probe.state == LoopState::Configured;
+    const TimeNs patience = making ? kMakingFactor * deadline : deadline;
+    if (!record.hangs(probe, now, patience)) continue;
     const std::string where = record.loop->whereabouts();
     const std::string text =
-        fmt::format("a step hangs for more than {} (step {}{}{})", duration_text(deadline),
-                    probe.current, where.empty() ? "" : ", ", where);
+        making ? fmt::format("its making hangs for more than {}", duration_text(patience))
+               : fmt::format("a step hangs for more than {} (step {}{}{})", duration_text(patience),
+                             probe.current, where.empty() ? "" : ", ", where);
     log(LogLevel::Error, "worker {}: {}; its thread is abandoned", record.spec.name, text);
     give_up(i);
     fail(static_cast<int32_t>(i), text);
@@ -232,7 +239,7 @@ void Supervisor::save(int64_t ticket, Answer answer) {
     return;
   }
   for (const LoopRecord& record : records_) {
-    if (record.live() || record.rest == LoopState::Finished) continue;
+    if (record.live() || record.rest == LoopState::Finished || !record.spec.essential) continue;
     answer.deliver(fmt::format("worker {} is {}", record.spec.name, sluice::name(record.rest)));
     return;
   }
@@ -253,13 +260,15 @@ void Supervisor::saved(int64_t ticket, size_t index, const std::string& failure)
   if (!saving_ || saving_->parts.ticket() != ticket) return;
   const LoopRecord& record = records_[index];
   CheckpointCollection& parts = saving_->parts;
-  if (!failure.empty()) {
-    parts.add(index, record.spec.name, Status(Code::Unavailable, failure));
-  } else if (record.live()) {
-    parts.add(index, record.spec.name, record.loop->take_saved(parts.ticket()));
-  } else {
-    parts.add(index, record.spec.name, record.final_state);
+  Result<Snapshots> part = !failure.empty() ? Status(Code::Unavailable, failure)
+                           : record.live()  ? record.loop->take_saved(parts.ticket())
+                                            : record.final_state;
+  if (!part.ok() && !record.spec.essential) {
+    log(LogLevel::Warning, "worker {} is not in the checkpoint: {}", record.spec.name,
+        part.status().message());
+    part = Snapshots{};
   }
+  parts.add(index, record.spec.name, std::move(part));
   deliver_save_if_complete();
 }
 

@@ -104,6 +104,20 @@ TEST_F(SupervisorRestart, HungStepIsReplacedOnceTheDeadlineIsOver) {
   EXPECT_NE(loops_.wakers["a"][0], loops_.wakers["a"][1]) << "the hung thread keeps its own";
 }
 
+TEST_F(SupervisorRestart, HungMakingIsReplacedAfterTenDeadlines) {
+  start({{.name = "b"}}, kSecond);
+  fail("b");
+  loops_.manners["b"].starts = false;
+  advance(100 * kMillisecond);
+  told();
+  loops_.at("b").stepping(true);
+  advance(9 * kSecond);
+  EXPECT_EQ(told(), Lines{});
+  advance(2 * kSecond);
+  EXPECT_EQ(told(), (Lines{"b abandon", "b start 2"}));
+  EXPECT_EQ(status(0).last_error, "its making hangs for more than 10 s");
+}
+
 TEST_F(SupervisorRestart, AWaitingLoopNeverHangs) {
   start({{.name = "a"}}, kSecond);
   advance(3600 * kSecond);

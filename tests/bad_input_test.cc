@@ -228,6 +228,36 @@ TEST_F(BadInput, EnvironmentThatFailsEndsTheRunNamingWorkerSlotAndStep) {
       AllOf(HasSubstr("rollout/0"), HasSubstr("fails, as asked"), HasSubstr("slot 0, step 40")));
 }
 
+TEST_F(BadInput, NanFromAResetIsDroppedToo) {
+  EXPECT_THAT(reason_of(run({"--env", "faulty:nan-reset@2", "--max-steps", "5000"})),
+              AllOf(HasSubstr("rollout/0"), HasSubstr("NaN or Inf in 'obs'")));
+  for (const char* fault : {"faulty:nan-reset@1", "faulty:nan-reset@2"}) {
+    SCOPED_TRACE(fault);
+    out_ = dir_ / fault;
+    const Ended end =
+        run({"--env", fault, "--max-steps", "5000", "--set", "rollout.on_bad_step=drop_episode"});
+    EXPECT_EQ(end.code, 0) << end.err;
+    EXPECT_THAT(end.err,
+                AllOf(HasSubstr("episode is dropped (1 so far)"), Not(HasSubstr("restarts"))));
+  }
+}
+
+TEST_F(BadInput, WorkersThatDoNotFitEachOtherAreRefusedBeforeTheRun) {
+  EXPECT_THAT(refused({"--set", "eval_every=5", "--set", "evaluator.net.hidden=[8]", "--set",
+                       "policy.net.hidden=[8]", "--set", "rollout.horizon=64"}),
+              AllOf(HasSubstr("worker 'evaluator' follows"), HasSubstr("worker 'policy' follows"),
+                    HasSubstr("items of 64 steps")));
+}
+
+TEST_F(BadInput, FailedRunKeepsWhatWasLearned) {
+  // Every rollout throws after a while, again and again; nobody asked for checkpoints.
+  reason_of(
+      run({"--env", "faulty:throw@1500", "--max-steps", "1000000", "--set", "checkpoint_every=0"}));
+  ASSERT_FALSE(checkpoints(out_).empty());
+  EXPECT_GT(last_metric(out_, "env_steps"), 0);
+  EXPECT_EQ(sluice({"eval", out_, "--episodes", "1"}).code, 0);
+}
+
 TEST_F(BadInput, BadStepsAreDroppedAndToldWhenAsked) {
   for (const char* fault : {"faulty:nan-obs@40", "faulty:inf-reward@40"}) {
     SCOPED_TRACE(fault);

@@ -2,6 +2,7 @@
 #include "apps/observe/checkpoint_store.h"
 #include "tests/support/child.h"
 #include "tests/support/run_files.h"
+#include "workers/saved_policy.h"
 
 #include <gmock/gmock.h>
 
@@ -51,6 +52,31 @@ TEST_F(Resume, GoesOnAfterKillNine) {
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_THAT(read_text(out_ + "/log.txt"), HasSubstr("resuming from"));
   EXPECT_GE(last_metric(out_, "env_steps"), static_cast<double>(limit));
+}
+
+TEST_F(Resume, KeepsItsIdentityHoweverTheDirectoryIsNamed) {
+  finished_run();
+  const auto run_of = [&] {
+    const auto newest = CheckpointStore(out_ + "/checkpoints", "ppo").load_latest();
+    EXPECT_TRUE(newest.ok());
+    const auto policy = SavedPolicy::load(newest->workers.at("trainer/0"));
+    EXPECT_TRUE(policy.ok());
+    return std::pair(policy->weights.tag.run, policy->weights.tag.step);
+  };
+  const auto before = run_of();
+  const std::string script = "cd '" + dir_.path() + "' && exec " + sluice_binary() +
+                             " run ppo --quiet --resume run --max-steps 1408";
+  const Ended end = Child({"bash", "-c", script}).wait();
+  EXPECT_EQ(end.code, 0) << end.err;
+  const auto after = run_of();
+  EXPECT_EQ(after.second, before.second + 1);
+  EXPECT_EQ(after.first, before.first);
+
+  fs::rename(out_, dir_ / "moved");
+  out_ = dir_ / "moved";
+  const Ended again = sluice(resume({"--max-steps", "1536"}));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(run_of().first, before.first);
 }
 
 TEST_F(Resume, DamagedCheckpointFallsBackToTheOneBefore) {

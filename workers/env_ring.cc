@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -138,7 +139,7 @@ Status EnvRing::check_finite(const EnvSlot& slot, const Transition& transition) 
 
 Status EnvRing::reset(EnvSlot& slot) {
   // Only the first episode is seeded: later ones go on with the environment's own generator.
-  const bool first = slot.life == 0 && slot.episode_length == 0;
+  const bool first = slot.life == 0 && !std::exchange(slot.seeded, true);
   const auto seed =
       first ? std::optional<uint64_t>(key_.split(static_cast<uint64_t>(slot.id)).word(0))
             : std::nullopt;

@@ -22,6 +22,7 @@ struct EnvSlot {
   double episode_return = 0;
   int64_t episode_length = 0;
   bool needs_reset = true;
+  bool seeded = false;              ///< its first reset, the seeded one, was tried
   std::vector<std::string> parked;  ///< observation between two chunks: one blob per field
 
   std::shared_ptr<Trajectory> chunk;  ///< being filled; null between chunks

@@ -15,7 +15,22 @@ void Evaluator::bind(ConfigBinder& b) {
 }
 
 void Evaluator::check(std::vector<std::string>& problems) const {
-  if (const auto known = env_spec(env); !known.ok()) problems.push_back(known.status().message());
+  const auto known = env_spec(env);
+  if (!known.ok()) {
+    problems.push_back(known.status().message());
+  } else if (const auto spec = actor_critic_spec(*known, net); !spec.ok()) {
+    problems.push_back(spec.status().message());
+  }
+}
+
+PortSchemas Evaluator::schemas() const {
+  PortSchemas out;
+  const auto known = env_spec(env);
+  if (!known.ok()) return out;
+  if (const auto spec = actor_critic_spec(*known, net); spec.ok()) {
+    out.follows(0, weights_schema(*spec));
+  }
+  return out;
 }
 
 Result<std::unique_ptr<Worker>> Evaluator::make(WorkerContext& context) const {
@@ -41,7 +56,9 @@ Result<StepResult> EvaluatorWorker::step() {
   if (!running_) {
     ASSIGN_OR_RETURN(const bool begun, begin_next());
     if (begun) return StepResult::progress();
-    return draining() ? StepResult::finished() : StepResult::idle();
+    if (!draining()) return StepResult::idle();
+    weights_.close();
+    return StepResult::finished();
   }
   ASSIGN_OR_RETURN(const bool more, running_->step(model_));
   if (!more) report();

@@ -27,6 +27,7 @@ struct Evaluator {
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;
+  [[nodiscard]] PortSchemas schemas() const;
   Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
 };
 

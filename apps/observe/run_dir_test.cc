@@ -32,6 +32,30 @@ TEST_F(RunDirTest, CreatesItsFolders) {
   EXPECT_TRUE(fs::is_directory(run->checkpoints_path()));
 }
 
+TEST_F(RunDirTest, KeepsTheIdentityItWasBegunWith) {
+  {
+    const auto run = RunDir::create(path);
+    ASSERT_TRUE(run.ok());
+    EXPECT_EQ(*run->run_id(0xfedcba9876543210), 0xfedcba9876543210);
+    ASSERT_TRUE(write_file_atomic(run->config_path(), "").ok());
+  }
+  const auto again = RunDir::open(root + "/./x/");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again->run_id(7), 0xfedcba9876543210) << "whatever it is called now";
+}
+
+TEST_F(RunDirTest, AnIdentityThatCannotBeReadIsAnErrorThatNamesTheFile) {
+  const auto run = RunDir::create(path);
+  ASSERT_TRUE(run.ok());
+  for (const char* text : {"", "mine\n", "12 34\n", "11112222333344445\n"}) {
+    ASSERT_TRUE(write_file_atomic(run->id_path(), text).ok());
+    const auto id = run->run_id(7);
+    EXPECT_EQ(id.status().code(), Code::DataLoss) << text;
+    EXPECT_THAT(id.status().message(), HasSubstr(run->id_path()));
+    EXPECT_EQ(*read_file(run->id_path()), text) << "left as it is";
+  }
+}
+
 TEST_F(RunDirTest, RefusesAnExistingRunAndSaysHowToGoOn) {
   fs::create_directories(path);
   ASSERT_TRUE(write_file_atomic(path + "/config.toml", "").ok());
@@ -52,8 +76,12 @@ TEST_F(RunDirTest, AFolderThatIsNoRunIsNotOfferedToBeContinued) {
 }
 
 TEST_F(RunDirTest, WhatARunKilledAtItsStartHasLeftIsInNobodysWay) {
-  ASSERT_TRUE(RunDir::create(path).ok());
-  EXPECT_TRUE(RunDir::create(path).ok());
+  const auto killed = [&] {
+    auto run = RunDir::create(path);
+    return run.ok() && run->run_id(7).ok();
+  };
+  EXPECT_TRUE(killed());
+  EXPECT_TRUE(killed());
 }
 
 TEST_F(RunDirTest, DiscardLeavesNothingOfTheRunAndEverythingElse) {

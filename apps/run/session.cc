@@ -30,20 +30,18 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
-RunControl::Info info_of(const ResolvedRun& run, const RunDir& dir) {
-  // The run's identity: its directory's name and seed, the same after a resume.
-  const uint64_t id = RandomKey(run.seed).split(dir.path()).value();
+RunControl::Info info_of(const ResolvedRun& run, const RunDir& dir, uint64_t id) {
   return {.run = id, .incarnation = 0, .directory = dir.path(), .max_steps = run.program.max_steps};
 }
 
 }  // namespace
 
-Session::Session(ResolvedRun run, const RunOptions& options, RunDir dir)
+Session::Session(ResolvedRun run, const RunOptions& options, RunDir dir, uint64_t id)
     : run_(std::move(run)),
       options_(options),
       dir_(std::move(dir)),
       clock_(RealClock::instance()),
-      control_(info_of(run_, dir_)),
+      control_(info_of(run_, dir_, id)),
       checkpoints_(dir_.checkpoints_path(), run_.program.graph.name()),
       saved_(metrics_.counter("sluice_run_checkpoints_total", "Checkpoints written.")),
       save_failures_(
@@ -154,15 +152,15 @@ int Session::watch() {
       write_checkpoint(signals);
       if (signals.count() >= 2) continue;
     }
-    if (const auto outcome = launcher_->control().outcome())
+    if (const auto outcome = launcher_->control().outcome()) {
+      if (!outcome->ok()) save_what_there_is(signals);
       return close(*outcome, false, &signals);
+    }
     if (control_.finished()) return close({}, false, &signals);
     if (now >= stop_by_) {
       log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is",
           options_.grace);
-      control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)),
-                                  nullptr);
-      write_checkpoint(signals);
+      save_what_there_is(signals);
       return close({}, signals.count() >= 2, &signals);
     }
     write_metrics(false);
@@ -203,6 +201,11 @@ void Session::write_checkpoint(const SignalWatch& signals) {
   control_.checkpoint_done();
 }
 
+void Session::save_what_there_is(const SignalWatch& signals) {
+  control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)), nullptr);
+  write_checkpoint(signals);
+}
+
 Status Session::unsaved() const {
   if (last_save_.ok()) return {};
   const auto kept = checkpoints_.list();
@@ -241,6 +244,7 @@ void Session::show_progress(bool last) {
   state.steps = static_cast<int64_t>(steps);
   state.steps_per_second = control_.value("env_steps_per_second").value_or(0);
   state.episode_return = control_.value("episode_return");
+  state.staleness = control_.value("staleness");
   if (const auto version = control_.value("version"))
     state.version = fmt::format("v{:.0f}", *version);
   if (const auto score = control_.value("eval_return"))

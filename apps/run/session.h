@@ -11,6 +11,7 @@
 #include "dataflow/graph/run_control.h"
 #include "dataflow/placement/local_launcher.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +28,8 @@ namespace sluice {
 /// worker has spent its restarts, or at once at the second Ctrl-C.
 class Session {
  public:
-  Session(ResolvedRun run, const RunOptions& options, RunDir dir);
+  /// `id` is the run's identity, the same after a resume.
+  Session(ResolvedRun run, const RunOptions& options, RunDir dir, uint64_t id);
   ~Session();
 
   /// Runs to the end and returns the process's exit code: 0 = ended well and saved, 1 = failed, 2 =
@@ -45,6 +47,8 @@ class Session {
   /// Drains all loops; the second Ctrl-C cuts it short. False when threads are left behind.
   bool shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals);
   void write_checkpoint(const SignalWatch& signals);
+  /// A checkpoint nobody asked for, because the run ends before its time.
+  void save_what_there_is(const SignalWatch& signals);
   void write_metrics(bool last);
   void show_progress(bool last);
   void ask_to_stop(std::string_view reason);

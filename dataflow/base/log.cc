@@ -1,5 +1,7 @@
 #include "dataflow/base/log.h"
 
+#include "dataflow/base/result.h"
+
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -37,21 +39,31 @@ std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const char* p
   return logger;
 }
 
-/// One lock around both outputs keeps their order the same and the hooks paired.
+/// One lock around all outputs keeps their order the same and the status line in one piece.
 struct Log {
   std::mutex mutex;
   std::shared_ptr<spdlog::logger> terminal =
       make_logger(std::make_shared<spdlog::sinks::stderr_color_sink_st>(), "%H:%M:%S %^%l%$ %v");
   std::shared_ptr<spdlog::logger> file;
   LogLevel terminal_level = LogLevel::Warning;
-  void (*before)() = nullptr;
-  void (*after)() = nullptr;
+  std::FILE* status_out = nullptr;  ///< null: nobody shows a status line
+  std::string status;
   bool lost = false;  ///< the file could not be written, and that was said
 
   void to_terminal(LogLevel level, std::string_view text) {
-    if (before != nullptr) before();
+    wipe_status();
     terminal->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
-    if (after != nullptr) after();
+    draw_status();
+  }
+  void wipe_status() const {
+    if (status.empty()) return;
+    std::fputs("\r\x1b[K", status_out);
+    std::fflush(status_out);
+  }
+  void draw_status() const {
+    if (status.empty()) return;
+    std::fprintf(status_out, "\r%s\x1b[K", status.c_str());
+    std::fflush(status_out);
   }
 };
 
@@ -99,11 +111,34 @@ bool open_log_file(const std::string& path) {
   }
 }
 
-void log_hooks(void (*before)(), void (*after)()) {
-  Log& out = the_log();
-  const std::lock_guard lock(out.mutex);
-  out.before = before;
-  out.after = after;
+StatusLine::StatusLine(std::FILE* out) {
+  Log& all = the_log();
+  const std::lock_guard lock(all.mutex);
+  SLUICE_CHECK(all.status_out == nullptr) << "there is another status line";
+  all.status_out = out;
+}
+
+StatusLine::~StatusLine() {
+  end();
+  Log& all = the_log();
+  const std::lock_guard lock(all.mutex);
+  all.status_out = nullptr;
+}
+
+void StatusLine::show(std::string_view text) {
+  Log& all = the_log();
+  const std::lock_guard lock(all.mutex);
+  if (text.empty()) all.wipe_status();
+  all.status = text;
+  all.draw_status();
+}
+
+void StatusLine::end() {
+  Log& all = the_log();
+  const std::lock_guard lock(all.mutex);
+  if (!all.status.empty()) std::fputc('\n', all.status_out);
+  all.status.clear();
+  std::fflush(all.status_out);
 }
 
 }  // namespace sluice

@@ -109,6 +109,8 @@ class CheckThrower {
 #define SLUICE_CHECK(condition) \
   while (!(condition)) ::sluice::internal::CheckThrower(__FILE__, __LINE__, #condition).stream()
 
+// Names and declarations are among the arguments: they cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define SLUICE_CONCAT_INNER(a, b) a##b
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_INNER(a, b)
 
@@ -121,6 +123,7 @@ class CheckThrower {
   auto result = (expression);                               \
   if (!result.ok()) return result.status();                 \
   target = *std::move(result)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define ASSIGN_OR_RETURN(target, expression) \
   SLUICE_ASSIGN_OR_RETURN(SLUICE_CONCAT(result_, __LINE__), target, expression)

@@ -186,6 +186,12 @@ void check_schemas(const Graph& graph, const ChannelDecl& c, Problems& out) {
     for (const auto& receiver : ends(graph, take, c)) {
       compare(c, sender.worker, name(send), sender.schema.item, receiver.worker, name(take),
               receiver.schema.item, out);
+      const int64_t sent = sender.schema.rows;
+      const int64_t wanted = receiver.schema.rows;
+      if (sent > 0 && wanted > 0 && sent != wanted) {
+        say(out, "channel '{}': worker '{}' {} items of {} steps but worker '{}' {} {} steps",
+            c.name, sender.worker, name(send), sent, receiver.worker, name(take), wanted);
+      }
     }
   }
 }

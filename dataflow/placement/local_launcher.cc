@@ -2,6 +2,8 @@
 
 #include "dataflow/base/log.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -98,6 +100,8 @@ void LocalLauncher::add_loops() {
       }
       loop.stage = stage_of(host->role);
       loop.restart = options_.restart;
+      loop.essential = std::any_of(together.begin(), together.end(),
+                                   [](const WorkerDecl* decl) { return decl->role == "trainer"; });
       loop.make = [this, together, replica, before = std::make_shared<Waker*>(nullptr)](
                       Waker& waker, int attempt) -> Result<std::vector<HostedWorker>> {
         // Another waker means that the last attempt hangs on a thread of its own: what it holds of

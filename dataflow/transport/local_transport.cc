@@ -131,6 +131,7 @@ void LocalTransport::lose(const Waker& waker) {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, stream] : streams_) stream->lose(waker);
   for (const auto& [name, service] : services_) service->lose(waker);
+  for (const auto& [name, latest] : latests_) latest->lose(waker);
 }
 
 }  // namespace sluice

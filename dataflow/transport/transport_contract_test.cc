@@ -18,6 +18,9 @@ class LocalPlaces final : public Places {
   double metric(std::string_view name, const Labels& labels) override {
     return metric_value(metrics_, name, labels);
   }
+  std::vector<int64_t> buckets(std::string_view name, const Labels& labels) override {
+    return metric_buckets(metrics_, name, labels);
+  }
 
  private:
   VirtualClock clock_;
@@ -132,6 +135,48 @@ TEST_P(TransportContract, LatestGoesOnWithAnotherPublisherAfterACrash) {
   again.close();
   EXPECT_TRUE(eventually(far_waker_, [&] { return in.end.ended(); }));
   EXPECT_EQ(in.end.current().value->value, 2) << "the last value stays after the end";
+}
+
+TEST_P(TransportContract, LostPeersOfALatestChannelAreCountedAndClosedOnesAreNot) {
+  {
+    auto out = publisher(places_->near(), near_waker_);
+    Follower in(places_->far(), far_waker_);
+    out.close();
+    in.end.close();
+  }
+  places_->settle();
+  EXPECT_EQ(of_latest("lost_publishers_total"), 0);
+  EXPECT_EQ(of_latest("lost_followers_total"), 0);
+  {
+    auto out = publisher(places_->near(), near_waker_);
+    Follower in(places_->far(), far_waker_);
+  }
+  places_->settle();
+  EXPECT_EQ(of_latest("lost_publishers_total"), 1);
+  EXPECT_EQ(of_latest("lost_followers_total"), 1);
+}
+
+TEST_P(TransportContract, ClosedFollowerIsNotWokenAndKeepsTheValue) {
+  auto out = publisher(places_->near(), near_waker_);
+  Follower in(places_->far(), far_waker_);
+  ASSERT_TRUE(out.publish(number(1), version(1)).ok());
+  ASSERT_TRUE(eventually(far_waker_, [&] { return in.end.has_newer({}); }));
+  in.end.close();
+  places_->settle();
+  const auto seen = far_waker_.epoch();
+  ASSERT_TRUE(out.publish(number(2), version(2)).ok());
+  places_->settle();
+  EXPECT_EQ(far_waker_.epoch(), seen);
+  EXPECT_NE(in.end.current().value, nullptr);
+}
+
+TEST_P(TransportContract, PublishedVersionsAreCountedAndTheNewestStepIsShown) {
+  auto out = publisher(places_->near(), near_waker_);
+  ASSERT_TRUE(out.publish(number(3), version(3)).ok());
+  ASSERT_TRUE(out.publish(number(8), version(8)).ok());
+  EXPECT_FALSE(out.publish(number(8), version(8)).ok()) << "refused, so not counted";
+  EXPECT_EQ(of_latest("published_total"), 2);
+  EXPECT_EQ(of_latest("step"), 8);
 }
 
 TEST_P(TransportContract, LatestGivesALateFollowerTheNewestValue) {

@@ -180,7 +180,8 @@ TEST_F(BadInput, MetricsPortInUseIsNamed) {
 }
 
 TEST_F(BadInput, FullDiskAtTheStartLeavesNothingInTheWay) {
-  std::string command = "trap '' XFSZ; ulimit -f 0; exec";
+  // No file may grow beyond 1 KiB: less than the settings have.
+  std::string command = "trap '' XFSZ; ulimit -f 1; exec";
   for (const auto& argument : small_run(out_, {"--max-steps", "128"})) {
     command += " '" + argument + "'";
   }
@@ -293,11 +294,11 @@ TEST_F(BadInput, EnvironmentThatAlwaysHangsEndsTheRun) {
 }
 
 TEST_F(BadInput, EvaluationThatHangsIsToldWithItsEpisode) {
-  const Ended end = run({"--set", "eval_every=1", "--set", "evaluator.env=faulty:hang@3",
+  const Ended end = run({"--set", "eval_every=1", "--set", "evaluator.env=faulty:hang@1",
                          "--max-steps", "1280", "--step-deadline", "0.4", "--grace", "3"});
   EXPECT_FALSE(end.timed_out);
   EXPECT_THAT(end.err, AllOf(HasSubstr("evaluator/0"), HasSubstr("hangs for more than 400 ms"),
-                             HasSubstr("episode 0, step 3")));
+                             HasSubstr("episode 0, step 1")));
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ void Progress::show(const ProgressState& state) {
     // One column stays free: some terminals wrap as soon as the last one is written.
     line_->show(format_progress(state, options_.width > 1 ? options_.width - 1 : 1));
   } else {
-    fmt::print(out_, "{}\n", format_progress(state, 0));
+    // Not fmt::print(), which throws when nobody reads or the disk is full.
+    std::fputs((format_progress(state, 0) + "\n").c_str(), out_);
     std::fflush(out_);
   }
 }

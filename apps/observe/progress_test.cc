@@ -132,5 +132,18 @@ TEST_F(ProgressTest, OnlyOneMayLiveOnATerminal) {
 
 TEST_F(ProgressTest, AFileIsNotATerminal) { EXPECT_FALSE(Progress::detect(out).terminal); }
 
+TEST(ProgressLine, NobodyToReadItIsNoError) {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  std::setvbuf(full, nullptr, _IONBF, 0);  // as standard error
+  const VirtualClock clock;
+  for (const bool terminal : {false, true}) {
+    Progress progress(full, {terminal, 80, 5 * kSecond}, clock);
+    EXPECT_NO_THROW(progress.update({}));
+    EXPECT_NO_THROW(progress.finish({}));
+  }
+  std::fclose(full);
+}
+
 }  // namespace
 }  // namespace sluice

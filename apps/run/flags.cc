@@ -97,7 +97,7 @@ int refuse(const CLI::App& app, const CLI::ParseError& error) {
     why = unexpected(app);
   }
   if (why.empty()) why = one_line(error.what());
-  std::fprintf(stderr, "error: %s; --help lists what there is\n", why.c_str());
+  std::fprintf(stderr, "error: %s (see --help)\n", why.c_str());
   return 2;
 }
 

@@ -27,7 +27,7 @@ struct HostedWorker {
 
 /// A failed loop is started again after `backoff`, doubled with every further failure up to
 /// `max_backoff`. More than `max_restarts` failures `within` a sliding window end the run, and so
-/// does a loop that cannot even be made when the run begins.
+/// does a loop that can never be made when the run begins.
 struct RestartPolicy {
   int64_t max_restarts = 3;
   TimeNs within = 60 * kSecond;
@@ -101,8 +101,9 @@ class ControlPlane {
 
   void add(LoopSpec spec);
   /// Starts stage after stage, last stage first; returns when every loop was made once, or with
-  /// the reason of the first loop that could not be made or whose restart budget was spent (call
-  /// shutdown() then, too).
+  /// the reason of the first loop whose restart budget was spent or that cannot be made whatever
+  /// the number of tries: InvalidArgument, FailedPrecondition, NotFound and DataLoss of its make()
+  /// (call shutdown() then, too).
   Status start();
 
   /// Every loop stops between two steps, or goes on. Returns before they have; see status().

@@ -29,6 +29,7 @@ struct LoopProbe {
   int64_t steps = 0;      ///< steps that made progress, this attempt
   int64_t current = 0;    ///< number of the step under way in its worker, from 1
   double busy = 0;
+  bool hopeless = false;  ///< make() failed for a reason that the next attempt will meet, too
 };
 
 using Snapshots = std::map<std::string, Snapshot>;

@@ -19,6 +19,12 @@ void bump(std::atomic<T>& value, T by) {
   value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
+/// Settings that do not fit and files that are not there or no good: not a matter of luck.
+bool lasting(Code code) {
+  return code == Code::InvalidArgument || code == Code::FailedPrecondition ||
+         code == Code::NotFound || code == Code::DataLoss;
+}
+
 double seconds(TimeNs time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
 
 }  // namespace
@@ -78,7 +84,10 @@ Status LoopCore::make(int attempt) {
   stepping_.store(true, std::memory_order_relaxed);
   Result<std::vector<HostedWorker>> made =
       make_ ? make_(*waker_, attempt) : Status(invalid_argument("the loop has no make function"));
-  if (!made.ok()) return made.status().with_context("make");
+  if (!made.ok()) {
+    hopeless_.store(lasting(made.status().code()), std::memory_order_relaxed);
+    return made.status().with_context("make");
+  }
   std::lock_guard lock(mutex_);
   for (HostedWorker& hosted : *made) {
     if (!hosted.worker) return invalid_argument("make: worker '{}' is null", hosted.name);
@@ -349,6 +358,7 @@ LoopProbe LoopCore::probe() const {
   probe.beats = beats_.load(std::memory_order_relaxed);
   probe.steps = steps_.load(std::memory_order_relaxed);
   probe.current = current_.load(std::memory_order_relaxed);
+  probe.hopeless = hopeless_.load(std::memory_order_relaxed);
   const auto busy = static_cast<double>(busy_.load(std::memory_order_relaxed));
   const auto idle = static_cast<double>(idle_.load(std::memory_order_relaxed));
   probe.busy = busy + idle > 0 ? busy / (busy + idle) : 0;

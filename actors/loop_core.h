@@ -102,6 +102,7 @@ class LoopCore {
   std::atomic<int64_t> steps_{0};
   std::atomic<int64_t> current_{0};
   std::atomic<size_t> station_{0};
+  std::atomic<bool> hopeless_{false};
   std::atomic<TimeNs> busy_{0};
   std::atomic<TimeNs> idle_{0};
 

@@ -136,14 +136,14 @@ void Supervisor::finished(LoopRecord& record) {
 void Supervisor::fail(int32_t index, const std::string& text) {
   LoopRecord& record = records_[static_cast<size_t>(index)];
   record.last_error = text;
+  const bool hopeless = record.live() && record.loop->probe().hopeless;
   retire(record, LoopState::Failed);
   if (closing_) {
     log(LogLevel::Warning, "worker {} failed during shutdown: {}", record.spec.name, text);
     setup_->board->notify();
     return;
   }
-  // What could not even be made when the run began is not going to work at the next try.
-  if (starting_ && !record.made) {
+  if (starting_ && hopeless) {
     lost(error(Code::Aborted, "worker {} cannot start: {}", record.spec.name, text));
     return;
   }

@@ -90,9 +90,11 @@ TEST_F(SupervisorRestart, HungStepIsReplacedOnceTheDeadlineIsOver) {
   EXPECT_EQ(told(), Lines{});
   EXPECT_EQ(status(0).abandoned, 0);
   loops_.at("busy").step();
+  loops_.at("a").at("environment 'x', slot 3, step 40");
   advance(254 * kMillisecond);
   EXPECT_EQ(told(), Lines{"a abandon"}) << "and nobody else";
-  EXPECT_EQ(status(0).last_error, "a step hangs for more than 1 s (step 0)");
+  EXPECT_EQ(status(0).last_error,
+            "a step hangs for more than 1 s (step 0, environment 'x', slot 3, step 40)");
   EXPECT_EQ(status(0).state, LoopState::Restarting);
   EXPECT_EQ(board_->stuck(), 1);
   EXPECT_EQ(count("sluice_worker_abandoned_total", "a"), 1);

@@ -20,19 +20,20 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kLockName = ".lock";
+constexpr const char* kIdName = "run_id";
 
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
 
-// A folder that only ever held a lock and empty folders is as good as empty: a run that was killed
-// so early has left nothing.
+// A folder that only ever held a lock, an identity and empty folders is as good as empty: a run
+// that was killed so early has left nothing.
 bool holds_something(const std::string& path) {
   std::error_code error;
   const fs::directory_iterator entries(path, error);
   return std::any_of(begin(entries), end(entries), [&](const fs::directory_entry& entry) {
-    if (entry.path().filename() == kLockName) return false;
+    if (entry.path().filename() == kLockName || entry.path().filename() == kIdName) return false;
     return !entry.is_directory(error) || !fs::is_empty(entry.path(), error);
   });
 }

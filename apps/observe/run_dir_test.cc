@@ -37,6 +37,7 @@ TEST_F(RunDirTest, KeepsTheIdentityItWasBegunWith) {
     const auto run = RunDir::create(path);
     ASSERT_TRUE(run.ok());
     EXPECT_EQ(*run->run_id(0xfedcba9876543210), 0xfedcba9876543210);
+    ASSERT_TRUE(write_file_atomic(run->config_path(), "").ok());
   }
   const auto again = RunDir::open(root + "/./x/");
   ASSERT_TRUE(again.ok());
@@ -75,8 +76,12 @@ TEST_F(RunDirTest, AFolderThatIsNoRunIsNotOfferedToBeContinued) {
 }
 
 TEST_F(RunDirTest, WhatARunKilledAtItsStartHasLeftIsInNobodysWay) {
-  ASSERT_TRUE(RunDir::create(path).ok());
-  EXPECT_TRUE(RunDir::create(path).ok());
+  const auto killed = [&] {
+    auto run = RunDir::create(path);
+    return run.ok() && run->run_id(7).ok();
+  };
+  EXPECT_TRUE(killed());
+  EXPECT_TRUE(killed());
 }
 
 TEST_F(RunDirTest, DiscardLeavesNothingOfTheRunAndEverythingElse) {

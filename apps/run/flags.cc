@@ -91,7 +91,11 @@ CLI::Option* number(CLI::Option* option, double low, bool open) {
 int refuse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string why;
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) why = unexpected(app);
+  // A word that is not understood also makes what should stand in its place missing.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    why = unexpected(app);
+  }
   if (why.empty()) why = one_line(error.what());
   std::fprintf(stderr, "error: %s; --help lists what there is\n", why.c_str());
   return 2;

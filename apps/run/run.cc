@@ -80,7 +80,10 @@ int run_checked(Recipe& recipe, const RunOptions& options) {
   auto dir = open_dir(options, std::string(recipe.name()));
   if (!dir.ok()) return fail(dir.status(), 2);
   const auto id = dir->run_id(RandomKey(resolved->seed).split(dir->path()).value());
-  if (!id.ok()) return fail(id.status(), 2);
+  if (!id.ok()) {
+    if (options.resume.empty()) dir->discard();
+    return fail(id.status().with_context("the run cannot start"), 2);
+  }
   Session session(*std::move(resolved), options, *std::move(dir), *id);
   return session.run();
 }

@@ -90,6 +90,7 @@ class FakeLoop final : public Loop {
   void stepping(bool stepping) { probe_.stepping = stepping; }
   void content(Snapshots content) { content_ = std::move(content); }
   void at(std::string where) { where_ = std::move(where); }
+  void hopeless() { probe_.hopeless = true; }
 
  private:
   void note(const std::string& what) { diary_.push_back(name_ + " " + what); }

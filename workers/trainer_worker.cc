@@ -142,9 +142,7 @@ void TrainerWorker::drain() {
 }
 
 void TrainerWorker::drop_unused(Counter& reason) {
-  auto chunks = static_cast<int64_t>(batch_.size());
-  for (const auto& batch : ahead_) chunks += static_cast<int64_t>(batch.size());
-  reason.add(chunks);
+  reason.add(static_cast<int64_t>(batch_.size() + ahead_.size()));
   batch_.clear();
   ahead_.clear();
 }

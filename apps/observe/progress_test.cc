@@ -136,7 +136,7 @@ TEST(ProgressLine, NobodyToReadItIsNoError) {
   std::FILE* full = std::fopen("/dev/full", "w");
   ASSERT_NE(full, nullptr);
   std::setvbuf(full, nullptr, _IONBF, 0);  // as standard error
-  const VirtualClock clock;
+  VirtualClock clock;
   for (const bool terminal : {false, true}) {
     Progress progress(full, {terminal, 80, 5 * kSecond}, clock);
     EXPECT_NO_THROW(progress.update({}));

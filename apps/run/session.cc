@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <future>
+#include <memory>
+#include <system_error>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -28,6 +31,19 @@ double wall_time() {
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+/// Runs `work` on a thread, so that signals are seen meanwhile; on this one when the machine has no
+/// more threads. Not joinable then.
+template <class F>
+std::thread aside(F work) {
+  const auto shared = std::make_shared<F>(std::move(work));
+  try {
+    return std::thread([shared] { (*shared)(); });
+  } catch (const std::system_error&) {
+    (*shared)();
+    return {};
+  }
 }
 
 RunControl::Info info_of(const ResolvedRun& run, const RunDir& dir, uint64_t id) {
@@ -175,13 +191,13 @@ void Session::write_checkpoint(const SignalWatch& signals) {
   // A worker that hangs holds this up; the second Ctrl-C must not wait for it.
   std::promise<Result<std::map<std::string, Snapshot>>> promise;
   auto future = promise.get_future();
-  saver_ = std::thread([this, within, answer = std::move(promise)]() mutable {
+  saver_ = aside([this, within, answer = std::move(promise)]() mutable {
     answer.set_value(launcher_->control().checkpoint(within));
   });
   while (future.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
     if (signals.count() >= 2) return;
   }
-  saver_.join();
+  if (saver_.joinable()) saver_.join();
   Status status;
   auto saved = future.get();
   if (saved.ok()) {
@@ -275,7 +291,7 @@ std::string Session::summary() const {
 bool Session::shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals) {
   std::promise<Status> promise;
   auto future = promise.get_future();
-  std::thread closer([this, grace, answer = std::move(promise)]() mutable {
+  std::thread closer = aside([this, grace, answer = std::move(promise)]() mutable {
     answer.set_value(launcher_->control().shutdown(grace));
   });
   TimeNs give_up = kForever;
@@ -286,10 +302,10 @@ bool Session::shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals)
       give_up = after(clock_.now(), kSecond);
     }
     if (clock_.now() < give_up) continue;
-    closer.detach();  // the process ends before anything it uses does
+    if (closer.joinable()) closer.detach();  // the process ends before anything it uses does
     return false;
   }
-  closer.join();
+  if (closer.joinable()) closer.join();
   const Status down = future.get();
   if (!down.ok()) log(LogLevel::Warning, "shutdown: {}", down.message());
   return true;

@@ -47,6 +47,17 @@ TEST_F(BadInput, UnknownFlagIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(out_));
 }
 
+TEST_F(BadInput, SecondsThatCannotBeCountedAreRefused) {
+  for (const char* flag : {"--max-time", "--grace", "--step-deadline"}) {
+    for (const char* value : {"1e11", "inf", "nan", "-1"}) {
+      const Ended end = run({std::string(flag) + "=" + value});
+      EXPECT_NE(end.code, 0) << flag << value;
+      EXPECT_THAT(end.err, AllOf(HasSubstr(flag), HasSubstr("no number of seconds")));
+      EXPECT_FALSE(std::filesystem::exists(out_));
+    }
+  }
+}
+
 TEST_F(BadInput, ValueOutOfRangeIsToldWithTheRange) {
   EXPECT_THAT(refused({"--set", "ppo.gamma=2"}), HasSubstr("ppo.gamma = 2 is out of range [0, 1]"));
 }

@@ -2,7 +2,21 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+
 namespace sluice {
+namespace {
+
+constexpr double kMaxSeconds = 1e9;  // more does not count in nanoseconds
+
+// Not CLI's own range: that lets NaN through.
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kMaxSeconds) return {};
+  return "'" + text + "' is no number of seconds from 0 to 1e9";
+}
+
+}  // namespace
 
 void add_run_flags(CLI::App& app, RunOptions& options) {
   app.add_option("--env", options.env, "environment, by its registered name")->option_text("NAME");
@@ -30,6 +44,7 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--max-time", options.max_time, "seconds to run at most")
       ->option_text("SECONDS")
+      ->check(check_seconds)
       ->check(CLI::PositiveNumber);
   app.add_option("--metrics-port", options.metrics_port,
                  "serve Prometheus /metrics on this port of 127.0.0.1 (0 = any free one)")
@@ -38,9 +53,10 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
   app.add_option("--step-deadline", options.step_deadline,
                  "seconds one step of a worker may take before it counts as hung (0 = any)")
       ->option_text("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(check_seconds);
   app.add_option("--grace", options.grace, "seconds an orderly shutdown may take")
       ->option_text("SECONDS")
+      ->check(check_seconds)
       ->check(CLI::PositiveNumber);
   app.add_flag("--quiet", options.quiet, "print no progress");
 }

@@ -3,6 +3,7 @@
 #include "dataflow/base/metrics.h"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,7 +54,7 @@ class LoopCore {
     bool stop = false;
     std::vector<int64_t> tickets;
   };
-  enum class Next { Step, End };
+  enum class Next : uint8_t { Step, End };
 
   Status run_workers(int attempt);
   Status make(int attempt);

@@ -125,9 +125,9 @@ TEST_F(ProgressTest, TheLineIsShorterThanTheTerminal) {
   EXPECT_EQ(text(), "\r0 steps\x1b[K");
 }
 
-TEST_F(ProgressTest, OnlyOneMayLive) {
-  Progress progress(out, {}, clock);
-  EXPECT_THROW(Progress(out, {}, clock), CheckFailure);
+TEST_F(ProgressTest, OnlyOneMayLiveOnATerminal) {
+  const Progress progress(out, {true, 80, 5 * kSecond}, clock);
+  EXPECT_THROW(Progress(out, {true, 80, 5 * kSecond}, clock), CheckFailure);
 }
 
 TEST_F(ProgressTest, AFileIsNotATerminal) { EXPECT_FALSE(Progress::detect(out).terminal); }

@@ -2,6 +2,8 @@
 
 #include "dataflow/base/log.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
@@ -98,6 +100,8 @@ void LocalLauncher::add_loops() {
       }
       loop.stage = stage_of(host->role);
       loop.restart = options_.restart;
+      loop.essential = std::any_of(together.begin(), together.end(),
+                                   [](const WorkerDecl* decl) { return decl->role == "trainer"; });
       loop.make = [this, together, replica, before = std::make_shared<Waker*>(nullptr)](
                       Waker& waker, int attempt) -> Result<std::vector<HostedWorker>> {
         // Another waker means that the last attempt hangs on a thread of its own: what it holds of
@@ -118,6 +122,7 @@ void LocalLauncher::add_loops() {
 
 Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t replica,
                                                 Waker& waker, int attempt) {
+  auto where = std::make_shared<Whereabouts>();
   WorkerContext context({.who = {decl.name, replica},
                          .replicas = placement_.replicas(decl.name),
                          .threads = placement_.threads(decl.name),
@@ -128,12 +133,14 @@ Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t 
                          .waker = &waker,
                          .metrics = &options_.metrics,
                          .run = &options_.run,
-                         .opener = opener_.get()});
+                         .opener = opener_.get(),
+                         .where = where});
   HostedWorker hosted;
   hosted.name = fmt::format("{}/{}", decl.name, replica);
   auto made = decl.make(context);
   if (!made.ok()) return made.status().with_context(hosted.name);
   hosted.worker = *std::move(made);
+  hosted.where = std::move(where);
   const auto state = state_for(decl, hosted.name, attempt);
   if (state.ok()) {
     RETURN_IF_ERROR(hosted.worker->load(*state).with_context(hosted.name +

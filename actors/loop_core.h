@@ -3,6 +3,7 @@
 #include "dataflow/base/metrics.h"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -59,7 +60,7 @@ class LoopCore {
     std::string worker;
     std::shared_ptr<const Whereabouts> where;
   };
-  enum class Next { Step, End };
+  enum class Next : uint8_t { Step, End };
 
   Status run_workers(int attempt);
   Status make(int attempt);

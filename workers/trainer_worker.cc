@@ -159,6 +159,7 @@ Status TrainerWorker::announce() {
   RETURN_IF_ERROR(weights_.publish(weights, current_));
   versions_.add();
   run_.report("version", static_cast<double>(version_));
+  run_.report("incarnation", static_cast<double>(incarnation_));
   return {};
 }
 

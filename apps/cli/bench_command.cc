@@ -19,8 +19,8 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   text(bench->add_option("--peer-python", command->options.peer_python,
                          "interpreter of the peers (scripts/peers.sh makes one)"))
       ->option_text("PATH");
-  number(bench->add_option("--seconds", command->options.seconds, "about how long to measure"), 0,
-         true)
+  seconds(bench->add_option("--seconds", command->options.seconds, "about how long to measure"), 0,
+          true)
       ->option_text("S");
   whole_number(bench->add_option("--seed", command->options.seed, "seed of the runs"), 0)
       ->option_text("N");

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -14,6 +13,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr double kMaxSeconds = 1e9;  // far fewer nanoseconds than kForever
 
 /// Checks the text of a value; may change it into one that CLI11 understands.
 using Check = std::function<std::string(std::string& text)>;
@@ -80,10 +81,13 @@ CLI::Option* whole_number(CLI::Option* option, int64_t low, int64_t high) {
   return option;
 }
 
-CLI::Option* number(CLI::Option* option, double low, bool open) {
+CLI::Option* seconds(CLI::Option* option, double low, bool open) {
   return checked(option, [low, open](std::string& text) -> std::string {
     const auto value = parse_double(text);
-    if (value && std::isfinite(*value) && (open ? *value > low : *value >= low)) return "";
+    if (value && *value > kMaxSeconds) {
+      return fmt::format("'{}' seconds are more than {}", text, kMaxSeconds);
+    }
+    if (value && (open ? *value > low : *value >= low)) return "";
     return fmt::format("'{}' is not a number {} {}", text, open ? "above" : "of at least", low);
   });
 }

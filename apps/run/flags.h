@@ -15,8 +15,8 @@ namespace sluice {
 CLI::Option* text(CLI::Option* option);
 /// A whole number in [low, high], also written 1_000_000 or 1e6. Sets `value`.
 CLI::Option* whole_number(CLI::Option* option, int64_t low, int64_t high = INT64_MAX);
-/// A finite number; at least `low`, or above it when `open`.
-CLI::Option* number(CLI::Option* option, double low, bool open = false);
+/// Seconds; at least `low`, or above it when `open`, and few enough to be counted in nanoseconds.
+CLI::Option* seconds(CLI::Option* option, double low, bool open = false);
 
 /// Prints what is wrong with a command line to standard error, in one line, and returns 2; for
 /// --help and --version prints them and returns 0.

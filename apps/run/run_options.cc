@@ -36,19 +36,19 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
                               "stop this process after so many environment steps"),
                0)
       ->option_text("N");
-  number(app.add_option("--max-time", options.max_time, "seconds to run at most"), 0, true)
+  seconds(app.add_option("--max-time", options.max_time, "seconds to run at most"), 0, true)
       ->option_text("SECONDS");
   whole_number(app.add_option("--metrics-port", options.metrics_port,
                               "serve Prometheus /metrics on this port of 127.0.0.1 (0 = any free "
                               "one)"),
                0, 65535)
       ->option_text("PORT");
-  number(app.add_option("--step-deadline", options.step_deadline,
-                        "seconds one step of a worker may take before it counts as hung (default "
-                        "60; 0 = any)"),
-         0)
+  seconds(app.add_option("--step-deadline", options.step_deadline,
+                         "seconds one step of a worker may take before it counts as hung (default "
+                         "60; 0 = any)"),
+          0)
       ->option_text("SECONDS");
-  number(
+  seconds(
       app.add_option("--grace", options.grace, "seconds an orderly shutdown may take (default 10)"),
       0, true)
       ->option_text("SECONDS");

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-enum class Shape { Round, Square };
+enum class Shape : uint8_t { Round, Square };
 
 struct Inner {
   double gamma = 0.99;

@@ -3,6 +3,7 @@
 #include "dataflow/base/log.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace sluice {
 namespace {
@@ -102,12 +103,13 @@ void LocalLauncher::add_loops() {
       loop.restart = options_.restart;
       loop.essential = std::any_of(together.begin(), together.end(),
                                    [](const WorkerDecl* decl) { return decl->role == "trainer"; });
-      loop.make = [this, together, replica, before = std::make_shared<Waker*>(nullptr)](
+      loop.make = [this, together, replica,
+                   before = std::make_shared<std::atomic<Waker*>>(nullptr)](
                       Waker& waker, int attempt) -> Result<std::vector<HostedWorker>> {
         // Another waker means that the last attempt hangs on a thread of its own: what it holds of
         // the channels (permits, questions) must not be waited for.
-        if (*before != nullptr && *before != &waker) transport_.lose(**before);
-        *before = &waker;
+        Waker* const last = before->exchange(&waker);
+        if (last != nullptr && last != &waker) transport_.lose(*last);
         std::vector<HostedWorker> made;
         for (const WorkerDecl* decl : together) {
           ASSIGN_OR_RETURN(auto one, make_worker(*decl, replica, waker, attempt));

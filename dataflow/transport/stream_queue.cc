@@ -95,7 +95,7 @@ void StreamQueue::drop(int32_t slot, StreamMetrics::Drop reason) {
 
 void StreamQueue::return_permits(Writer& writer, int64_t permits) {
   writer.permits -= permits;
-  window_->given_back(permits);
+  if (window_) window_->given_back(permits);
   ++relief_;
 }
 

@@ -167,7 +167,11 @@ class Checks(unittest.TestCase):
         self.refused("docs/metrics.md", "none\n", "docs", "sluice_a_total (counter, envs/a.cc) is")
         self.refused("docs/metrics.md", page.replace("counter", "gauge"), "docs", "not a gauge")
         self.write("envs/a.cc", 'run.report("score", 1);\n')
-        self.refused("docs/metrics.md", "none\n", "docs", "reported number score")
+        self.refused("docs/metrics.md", "none\n", "docs", "reported number score (envs/a.cc) is")
+        self.refused("docs/metrics.md", "`score`\n", "docs",
+                     "no test looks at the reported number score")
+        self.write("envs/a_test.cc", 'EXPECT_EQ(run.value("score"), 1);\n')
+        self.accepted("docs/metrics.md", "`score`\n")
 
     def test_benchmarks_page(self):
         table = '{"one", "measures", run_one},\n'

@@ -151,7 +151,8 @@ TEST_F(BadInput, RunDirectoryThatExistsIsLeftAlone) {
   write_text(out_ + "/precious", "mine");
   const Ended end = run({"--max-steps", "0"});
   EXPECT_EQ(end.code, 2);
-  EXPECT_THAT(end.err, AllOf(HasSubstr("exists"), HasSubstr("--resume")));
+  EXPECT_THAT(end.err, AllOf(HasSubstr("exists"), HasSubstr("--out"), Not(HasSubstr("--resume"))))
+      << "it is no run that could be resumed";
   EXPECT_EQ(read_text(out_ + "/precious"), "mine");
   EXPECT_FALSE(std::filesystem::exists(out_ + "/config.toml"));
 }

@@ -16,21 +16,24 @@ BoundArgs::BoundArgs(Runtime& rt, const CallArgs& call, std::string_view functio
     ok_ = false;
   };
   if (call.args.size() > parameters.size()) {
-    return fail(
-        fmt::format("takes at most {} arguments, not {}", parameters.size(), call.args.size()));
+    fail(fmt::format("takes at most {} arguments, not {}", parameters.size(), call.args.size()));
+    return;
   }
   std::copy(call.args.begin(), call.args.end(), values_.begin());
   for (const auto& [key, value] : call.keywords) {
     const auto at = std::find(parameters.begin(), parameters.end(), key);
-    if (key.empty() || at == parameters.end()) {
-      return fail(fmt::format("unexpected keyword argument '{}'", key));
+    const bool known = !key.empty() && at != parameters.end();
+    Value* const slot = known ? &values_[static_cast<size_t>(at - parameters.begin())] : nullptr;
+    if (slot == nullptr) {
+      fail(fmt::format("unexpected keyword argument '{}'", key));
+    } else if (!slot->is(Kind::Missing)) {
+      fail(fmt::format("argument '{}' is given twice", key));
+    } else {
+      *slot = value;
     }
-    Value& slot = values_[static_cast<size_t>(at - parameters.begin())];
-    if (!slot.is(Kind::Missing)) return fail(fmt::format("argument '{}' is given twice", key));
-    slot = value;
   }
-  for (size_t i = 0; i < required; ++i) {
-    if (!given(i)) return fail(fmt::format("needs at least {} arguments", required));
+  for (size_t i = 0; ok_ && i < required; ++i) {
+    if (!given(i)) fail(fmt::format("needs at least {} arguments", required));
   }
 }
 

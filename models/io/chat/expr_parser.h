@@ -88,6 +88,7 @@ class ExprParser {
   ExprPtr call(ExprPtr node);
   ExprPtr test(ExprPtr node);
   bool arguments(ArgList& args);
+  [[nodiscard]] static bool assignable(const Expr& expr);
   using Level = ExprPtr (ExprParser::*)();
   ExprPtr left_associative(Level level, const std::vector<std::pair<std::string_view, Op>>& ops);
   ExprPtr make(Kind kind, int line) const;

@@ -273,7 +273,8 @@ class BraceFormatter {
     std::string_view rest = name.substr(first_end);
     int64_t index = 0;
     bool overflow = false;
-    if (first.empty()) {
+    const bool automatic = first.empty();
+    if (automatic) {
       index = automatic_++;
     } else if (!parse_int(first, 10, index, overflow)) {
       for (const auto& [key, given] : args_.keywords) {
@@ -284,6 +285,8 @@ class BraceFormatter {
       }
       return fail(fmt::format("no value named '{}'", first));
     }
+    numbered_ = numbered_ || !automatic;
+    if (numbered_ && automatic_ > 0) return fail("numbers of fields and automatic ones together");
     const size_t at = static_cast<size_t>(index) + 1;  // args[0] is the format itself
     if (index < 0 || at >= args_.args.size()) return fail("Replacement index out of range");
     value = args_.args[at];
@@ -316,6 +319,7 @@ class BraceFormatter {
   Runtime& rt_;
   const CallArgs& args_;
   int64_t automatic_ = 0;
+  bool numbered_ = false;
 };
 
 }  // namespace

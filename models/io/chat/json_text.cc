@@ -152,8 +152,8 @@ class Writer {
     }
     if (style_.sort_keys) {
       // The order of UTF-8 bytes is that of code points.
-      std::stable_sort(entries.begin(), entries.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::sort(entries.begin(), entries.end(),
+                [](const auto& a, const auto& b) { return a.first < b.first; });
     }
     out_ += '{';
     for (size_t i = 0; i < entries.size(); ++i) {

@@ -107,6 +107,7 @@ class Parser : public ExprParser {
     if (is_name("filter")) return filter_tag();
     if (is_name("with")) return with_tag();
     if (is_name("generation")) return generation_tag();
+    if (is_name("print")) return print_tag();
     if (is_name("break") || is_name("continue")) return jump_tag();
     std::string wanted;
     for (const std::string_view end : ends) wanted += fmt::format(" or '{}'", end);
@@ -230,6 +231,21 @@ class Parser : public ExprParser {
     stmt->signature = std::make_unique<Signature>();
     next();
     called_body(*stmt, "endgeneration");
+    return stmt;
+  }
+
+  StmtPtr print_tag() {
+    StmtPtr stmt = make(Stmt::Kind::Print);
+    stmt->value = std::make_unique<Expr>();
+    stmt->value->kind = Kind::Concat;
+    stmt->value->line = stmt->line;
+    next();
+    while (!failed() && !is(Token::Kind::BlockEnd)) {
+      if (!stmt->value->items.empty() && !expect_operator(",")) return nullptr;
+      ExprPtr part = expression();
+      if (!part) return nullptr;
+      stmt->value->items.push_back(std::move(part));
+    }
     return stmt;
   }
 

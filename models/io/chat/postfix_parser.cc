@@ -174,18 +174,17 @@ ExprPtr ExprParser::test(ExprPtr subject) {
   return measured(adopt(std::move(opposite), std::move(node)));
 }
 
+bool ExprParser::assignable(const Expr& expr) {
+  if (expr.kind != Kind::Tuple) return expr.kind == Kind::Name || expr.kind == Kind::Member;
+  return std::all_of(expr.items.begin(), expr.items.end(),
+                     [](const ExprPtr& item) { return assignable(*item); });
+}
+
 ExprPtr ExprParser::assign_target(const TupleRule& rule) {
   const int line = current().line;
   ExprPtr target = tuple(rule);
   if (!target) return nullptr;
-  const auto assignable = [](const Expr& expr) {
-    return expr.kind == Kind::Name || expr.kind == Kind::Member;
-  };
-  const bool ok = target->kind == Kind::Tuple
-                      ? std::all_of(target->items.begin(), target->items.end(),
-                                    [&](const ExprPtr& item) { return assignable(*item); })
-                      : assignable(*target);
-  return ok ? std::move(target) : fail(line, "only names can be assigned to");
+  return assignable(*target) ? std::move(target) : fail(line, "only names can be assigned to");
 }
 
 bool ExprParser::signature(Signature& signature) {

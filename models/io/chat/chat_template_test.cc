@@ -82,7 +82,7 @@ TEST(ChatTemplate, RunawayTemplatesEndWithAnError) {
       "{{ '%.1000000000f' % 1.5 }}",
       "{{ ('a' * 10**6).replace('', 'b' * 10**6) }}",
       "{{ ('a,' * 10**6).split(',') | join('b' * 10**6) }}",
-      "{{ 'a\n' * 10**6 | indent(10**6) }}",
+      "{{ ('a\n' * 10**6) | indent(10**6) }}",
       "{{ [1] | batch(10**12, 0) | list }}",
       "{{ [1] | slice(10**12) | list }}",
       "{{ 2 ** 10**9 }}",
@@ -172,7 +172,7 @@ TEST(ChatTemplate, MessagesMustBeAListOfObjects) {
   EXPECT_EQ(render("", {}, Json::array({1})).status().message(),
             "chat template line 1: message 0 is not an object");
   Json deep = 1;
-  for (int i = 0; i < 5000; ++i) deep = Json::array({deep});
+  for (int i = 0; i < 500; ++i) deep = Json::array({deep});
   EXPECT_FALSE(render("", {}, Json::array({{{"content", deep}}})).ok());
 }
 

@@ -60,8 +60,11 @@ ExprPtr ExprParser::expression(bool conditions) {
 }
 
 ExprPtr ExprParser::condition() {
+  const size_t unknown = unknown_.size();
   ExprPtr value = either();
   while (value && is_name("if")) {
+    // The value may never be asked for, so what it does not know is told when it is.
+    unknown_.resize(std::min(unknown, unknown_.size()));
     ExprPtr node = make(Kind::Condition, current().line);
     next();
     const bool outer = std::exchange(lenient_, true);

@@ -14,7 +14,9 @@ namespace sluice::jinja {
 class ExprParser {
  public:
   explicit ExprParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
-  [[nodiscard]] const Status& status() const { return error_; }
+  [[nodiscard]] const Status& status() const {
+    return error_.ok() && !unknown_.empty() ? unknown_.front() : error_;
+  }
 
  protected:
   using Kind = Expr::Kind;
@@ -100,6 +102,7 @@ class ExprParser {
   size_t at_ = 0;
   int nesting_ = 0;
   Status error_;
+  std::vector<Status> unknown_;  // filters and tests there are not, outside of conditions
 };
 
 }  // namespace sluice::jinja

@@ -81,11 +81,7 @@ class Writer {
         out_ += '\\';
         out_ += kTo[known];
       } else if (c.value < 0x20 || (style_.ascii && c.value > 0x7E && c.value <= 0xFFFF)) {
-        if (c.value == 0x7F) {
-          out_ += '\x7F';
-        } else {
-          fmt::format_to(std::back_inserter(out_), "\\u{:04x}", uint32_t{c.value});
-        }
+        fmt::format_to(std::back_inserter(out_), "\\u{:04x}", uint32_t{c.value});
       } else if (style_.ascii && c.value > 0xFFFF && c.value <= 0x10FFFF) {
         const uint32_t rest = c.value - 0x10000;
         fmt::format_to(std::back_inserter(out_), "\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10),

@@ -132,7 +132,8 @@ ExprPtr ExprParser::filters(ExprPtr subject, bool first_without_bar) {
     std::string name = current().text;
     if (!expect(Token::Kind::Name, "a filter")) return nullptr;
     if (!lenient_ && find_filter(name) == nullptr) {
-      return fail(node->line, fmt::format("there is no filter '{}'", name));
+      unknown_.push_back(error_at(Code::InvalidArgument, node->line,
+                                  fmt::format("there is no filter '{}'", name)));
     }
     node->text = std::make_unique<Str>(std::move(name));
     node->items.push_back(std::move(subject));
@@ -151,7 +152,8 @@ ExprPtr ExprParser::test(ExprPtr subject) {
   std::string name = current().text;
   if (!expect(Token::Kind::Name, "a test")) return nullptr;
   if (!lenient_ && find_test(name) == nullptr) {
-    return fail(node->line, fmt::format("there is no test '{}'", name));
+    unknown_.push_back(
+        error_at(Code::InvalidArgument, node->line, fmt::format("there is no test '{}'", name)));
   }
   node->text = std::make_unique<Str>(std::move(name));
   node->items.push_back(std::move(subject));

@@ -78,7 +78,7 @@ bool split(Runtime& rt, std::string_view text, const std::string_view* separator
     return push(rt, text.substr(at), parts);
   }
   for (int64_t cuts = 0; (at = skip_spaces(text, at)) < text.size(); ++cuts) {
-    if (limit >= 0 && cuts >= limit) return push(rt, strip_right(text.substr(at)), parts);
+    if (limit >= 0 && cuts >= limit) return push(rt, text.substr(at), parts);
     const size_t end = word_end(text, at);
     if (!push(rt, text.substr(at, end - at), parts)) return false;
     at = end;
@@ -103,7 +103,7 @@ bool split_from_right(Runtime& rt, std::string_view text, const std::string_view
   } else {
     for (int64_t cuts = 0; (end = strip_right(text.substr(0, end)).size()) > 0; ++cuts) {
       if (limit >= 0 && cuts >= limit) {
-        if (!push(rt, strip_left(text.substr(0, end)), parts)) return false;
+        if (!push(rt, text.substr(0, end), parts)) return false;
         break;
       }
       const size_t begin = word_begin(text, end);

@@ -67,7 +67,7 @@ undefined_thing or 'x'
 'a' in undefined_thing
 not undefined_thing
 undefined_thing()
-d.items
+d.items is callable
 d['items']
 d.items()
 d.keys() | list

@@ -127,7 +127,7 @@ TEST(ChatTemplate, RunawayTemplatesEndWithAnError) {
   }
 }
 
-// Each would compare 10^11 bytes if searches were quadratic.
+// Each would compare 10^10 bytes if searches were quadratic.
 TEST(ChatTemplate, AdversarialSearchesAreLinear) {
   const std::string haystack =
       "{% set h = 'a' * 400000 %}{% set n = 'a' * 200000 ~ 'b' %}"

@@ -41,6 +41,7 @@ int command(int argc, char** argv) {
   add_bench_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_completion_command(app, exit_code);
+  add_chat_template_command(app, exit_code);
   try {
     app.parse(expand(argc, argv));
   } catch (const CLI::ParseError& e) {

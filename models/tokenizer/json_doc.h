@@ -40,6 +40,7 @@ class JsonDoc {
 
    private:
     friend class JsonDoc;
+    friend class JsonDocBuilder;
     struct Node {
       Kind kind = Kind::Null;
       uint32_t size = 0;  ///< length of a string, elements of an array, members of an object

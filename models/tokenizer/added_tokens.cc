@@ -68,9 +68,9 @@ Result<AddedTokens> AddedTokens::from_json(const JsonFields& root, const Vocabul
     if (!added.by_id_.emplace(token.id, index).second) {
       return fields.wrong("id", fmt::format("{} stands twice", token.id));
     }
-    std::string content = token.content;
-    if (token.normalized) RETURN_IF_ERROR(normalizer.apply(content));
-    added.finders_[token.normalized ? 1 : 0].add(content, index);
+    token.text = token.content;
+    if (token.normalized) RETURN_IF_ERROR(normalizer.apply(token.text));
+    added.finders_[token.normalized ? 1 : 0].add(token.text, index);
     added.tokens_.push_back(std::move(token));
   }
   return added;

@@ -13,6 +13,7 @@ namespace sluice {
 /// A token that is found in the text itself, before any model sees it.
 struct AddedToken {
   std::string content;
+  std::string text;  ///< what it decodes to: the content, normalised if the token is
   TokenId id = kNoToken;
   bool special = false;
   bool normalized = false;   ///< looked for in normalised text

@@ -88,7 +88,10 @@ Status Tokenizer::index_tokens(std::string_view name) {
   for (size_t i = 0; i < end_; ++i) {
     if (model_->vocabulary().has(static_cast<TokenId>(i))) kinds_[i] = 0;
   }
-  for (const AddedToken& token : added_.all()) kinds_[token.id] = token.special ? kSpecial : 0;
+  for (const AddedToken& token : added_.all()) {
+    kinds_[token.id] = token.special ? kSpecial : 0;
+    if (added_.is_special(token.text)) kinds_[token.id] |= kSkipped;
+  }
   for (const TokenId id : post_processor_.ids()) {
     if (static_cast<size_t>(id) >= end_ || kinds_[id] == kAbsent) {
       return invalid_argument("{}.post_processor: adds id {}, which no token has", name, id);
@@ -226,7 +229,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, DecodeOptions option
 StreamDecoder Tokenizer::stream(DecodeOptions options) const { return {this, options}; }
 
 std::string_view Tokenizer::token(TokenId id) const {
-  if (const AddedToken* added = added_.find(id)) return added->content;
+  if (const AddedToken* added = added_.find(id)) return added->text;
   return model_->vocabulary().text(id);
 }
 

@@ -21,6 +21,7 @@ struct EncodeOptions {
 };
 
 struct DecodeOptions {
+  /// Leaves out special tokens; those whose text the normalizer changes stay, as in the reference.
   bool skip_special_tokens = true;
 };
 
@@ -70,7 +71,8 @@ class Tokenizer {
 
   /// One more than the largest id.
   [[nodiscard]] size_t vocab_size() const { return end_; }
-  /// As it stands in the file ("Ġworld"); empty when there is no such id.
+  /// As it stands in the file ("Ġworld"), an added token as it is looked for (normalised if it says
+  /// so); empty when there is no such id.
   [[nodiscard]] std::string_view token(TokenId id) const;
   /// kNoToken when there is no such token.
   [[nodiscard]] TokenId id(std::string_view token) const;
@@ -98,11 +100,12 @@ class Tokenizer {
   }
   [[nodiscard]] bool wanted(TokenId id, DecodeOptions options) const {
     return id >= 0 && static_cast<size_t>(id) < end_ &&
-           (kinds_[id] & (options.skip_special_tokens ? kSpecial | kAbsent : kAbsent)) == 0;
+           (kinds_[id] & (options.skip_special_tokens ? kSkipped | kAbsent : kAbsent)) == 0;
   }
 
   static constexpr uint8_t kAbsent = 1;
   static constexpr uint8_t kSpecial = 2;
+  static constexpr uint8_t kSkipped = 4;  ///< by decode with skip_special_tokens
 
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;

@@ -94,7 +94,7 @@ TEST(Tokenizer, LongWordsMergeAsShortOnesDo) {
   const auto tokenizer = File{}.load();
   std::string text;
   std::vector<TokenId> expected;
-  for (int i = 0; i < 300'000; ++i) {
+  for (int i = 0; i < 100'000; ++i) {
     text += "abcab";
     expected.push_back(4);
     expected.push_back(3);
@@ -104,13 +104,13 @@ TEST(Tokenizer, LongWordsMergeAsShortOnesDo) {
 
 TEST(Tokenizer, UnknownCharactersVanishOrBecomeTheUnknownToken) {
   File file;
-  EXPECT_THAT(*file.load()->encode("axyb"), ElementsAre(0, 1));
+  EXPECT_THAT(*file.load()->encode("bxya"), ElementsAre(1, 0));
   file.model_more = R"(,"unk_token":"c")";
-  EXPECT_THAT(*file.load()->encode("axyb"), ElementsAre(0, 2, 2, 1));
+  EXPECT_THAT(*file.load()->encode("bxya"), ElementsAre(1, 2, 2, 0));
   file.model_more = R"(,"unk_token":"c","fuse_unk":true)";
-  EXPECT_THAT(*file.load()->encode("axyb"), ElementsAre(0, 2, 1));
+  EXPECT_THAT(*file.load()->encode("bxya"), ElementsAre(1, 2, 0));
   file.model_more = R"(,"unk_token":"?")";
-  const auto failed = file.load()->encode("axyb");
+  const auto failed = file.load()->encode("bxya");
   EXPECT_EQ(failed.status().code(), Code::FailedPrecondition);
   EXPECT_THAT(failed.status().message(), HasSubstr("\"x\""));
 }
@@ -289,7 +289,7 @@ TEST(TokenizerErrors, DocumentsThatAreNotJsonAreRefused) {
 TEST(TokenizerErrors, APatternThatExplodesEndsWithAnError) {
   File file;
   file.pre_tokenizer =
-      R"({"type":"Split","behavior":"Isolated","invert":false,"pattern":{"Regex":"(a|a|b)*c(?!a)x"}})";
+      R"({"type":"Split","behavior":"Isolated","invert":false,"pattern":{"Regex":"(a|aa)+[bc]"}})";
   std::string text;
   for (int i = 0; i < 4000; ++i) text += 'a';
   const auto ids = file.load()->encode(text);

@@ -31,7 +31,7 @@ def golden():
     os.makedirs(folder, exist_ok=True)
     made = styles.styles(420)
     chunks = [t.encode() for t in EXTRA] + [t[:40].encode() for t in styles.PROSE] + [t[:48].encode() for t in styles.CODE]
-    chunks += [c[:56] for c in styles.corpus(60_000, seed=3)][:14]
+    chunks += [c[:56] for c in styles.corpus(60_000, seed=3)][:12]
     cases = {"texts": [c.hex() for c in chunks], "tokenizers": {}}
     for name, content in made.items():
         dump(os.path.join(folder, name + ".json"), content)

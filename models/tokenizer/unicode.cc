@@ -5,10 +5,12 @@
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/uniset.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 
 namespace sluice::unicode {
 namespace {
@@ -57,14 +59,25 @@ constexpr Range kRecent[] = {
 };
 constexpr char32_t kEnd = 0x110000;
 
+/// The first version of Unicode that knows a code point, times ten.
+int age_of(UChar32 code) {
+  UVersionInfo age;
+  u_charAge(code, age);
+  return age[0] == 0 ? 1000 : age[0] * 10 + age[1];
+}
+constexpr int kPunctuationAge = 80;    // the tables that the Punctuation pre-tokenizer reads
+constexpr int kNormalizationAge = 90;  // those of the normalizers
+
 uint8_t flags_of(char32_t c, Category category) {
-  const bool letter = category >= Category::Lu && category <= Category::Lo;
-  const bool mark = category >= Category::Mn && category <= Category::Mc;
-  const bool number = category >= Category::Nd && category <= Category::No;
-  const bool punctuation = (category >= Category::Pd && category <= Category::Po) ||
-                           category == Category::Pi || category == Category::Pf;
-  const bool ascii_symbol = c < 0x80 && category >= Category::Sm && category <= Category::So;
   const auto code = static_cast<UChar32>(c);
+  const auto in = [category](Category first, Category last) {
+    return category >= first && category <= last;
+  };
+  const bool letter = in(Category::Lu, Category::Lo);
+  const bool mark = in(Category::Mn, Category::Mc);
+  const bool number = in(Category::Nd, Category::No);
+  const bool punctuation = in(Category::Pd, Category::Po) || in(Category::Pi, Category::Pf) ||
+                           (c < 0x80 && in(Category::Sm, Category::So));
   const bool word = letter || mark || category == Category::Nd || category == Category::Nl ||
                     category == Category::Pc || u_hasBinaryProperty(code, UCHAR_ALPHABETIC) != 0 ||
                     u_hasBinaryProperty(code, UCHAR_JOIN_CONTROL) != 0;
@@ -72,9 +85,12 @@ uint8_t flags_of(char32_t c, Category category) {
   if (letter) flags |= kLetter;
   if (number) flags |= kNumber | kNumeric;
   if (u_hasBinaryProperty(code, UCHAR_WHITE_SPACE) != 0) flags |= kSpace;
-  if (mark) flags |= kMark;
-  if (punctuation || ascii_symbol) flags |= kPunctuation;
   if (word) flags |= kWord;
+  if (mark && age_of(code) <= kNormalizationAge) flags |= kMark;
+  if (punctuation && age_of(code) <= kPunctuationAge) flags |= kPunctuation;
+  // Their categories have changed since.
+  if (c == 0x1CF2 || c == 0x1CF3) flags |= kMark;
+  if (c == 0x166D || c == 0x111C9) flags |= kPunctuation;
   return flags;
 }
 
@@ -185,32 +201,90 @@ bool proxy_for_regex(std::string_view text, std::string& out) {
   return copied;
 }
 
-void normalize(Form form, std::string& text) {
-  const bool ascii = std::all_of(text.begin(), text.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (ascii) return;
-  UErrorCode code = U_ZERO_ERROR;
-  const icu::Normalizer2* normalizer = nullptr;
+namespace {
+
+/// A form as Unicode 9 had it: younger characters stay and nothing moves across them.
+struct PinnedForm {
+  explicit PinnedForm(Form form) {
+    UErrorCode code = U_ZERO_ERROR;
+    known.applyPattern("[:age=9.0:]", code);
+    known.freeze();
+    const icu::Normalizer2* newest = nullptr;
+    switch (form) {
+      case Form::Nfc:
+        newest = icu::Normalizer2::getNFCInstance(code);
+        break;
+      case Form::Nfd:
+        newest = icu::Normalizer2::getNFDInstance(code);
+        break;
+      case Form::Nfkc:
+        newest = icu::Normalizer2::getNFKCInstance(code);
+        break;
+      case Form::Nfkd:
+        newest = icu::Normalizer2::getNFKDInstance(code);
+        break;
+    }
+    // ICU carries these tables in itself: this fails only where ICU is broken.
+    if (U_SUCCESS(code) != 0) pinned = std::make_unique<icu::FilteredNormalizer2>(*newest, known);
+  }
+  icu::UnicodeSet known;
+  std::unique_ptr<icu::FilteredNormalizer2> pinned;
+};
+
+const PinnedForm& pinned(Form form) {
+  static const PinnedForm nfc(Form::Nfc);
+  static const PinnedForm nfd(Form::Nfd);
+  static const PinnedForm nfkc(Form::Nfkc);
+  static const PinnedForm nfkd(Form::Nfkd);
   switch (form) {
     case Form::Nfc:
-      normalizer = icu::Normalizer2::getNFCInstance(code);
-      break;
+      return nfc;
     case Form::Nfd:
-      normalizer = icu::Normalizer2::getNFDInstance(code);
-      break;
+      return nfd;
     case Form::Nfkc:
-      normalizer = icu::Normalizer2::getNFKCInstance(code);
-      break;
-    case Form::Nfkd:
-      normalizer = icu::Normalizer2::getNFKDInstance(code);
-      break;
+      return nfkc;
+    default:
+      return nfkd;
   }
-  if (U_FAILURE(code) != 0 || normalizer == nullptr) return;  // ICU carries these tables itself
+}
+
+/// Capital letters that are younger than ICU's table.
+char32_t lower_of(char32_t c) {
+  if (c < 0x1C89) return static_cast<char32_t>(u_tolower(static_cast<UChar32>(c)));
+  if (c >= 0x10D50 && c <= 0x10D65) return c + 32;
+  if (c >= 0x16EA0 && c <= 0x16EB8) return c + 27;
+  switch (c) {
+    case 0xA7CB:
+      return 0x264;
+    case 0xA7DC:
+      return 0x19B;
+    case 0x1C89:
+    case 0xA7CC:
+    case 0xA7CE:
+    case 0xA7D2:
+    case 0xA7D4:
+    case 0xA7DA:
+      return c + 1;
+    default:
+      return static_cast<char32_t>(u_tolower(static_cast<UChar32>(c)));
+  }
+}
+
+}  // namespace
+
+void normalize(Form form, std::string& text) {
+  // Below U+0300 everything is composed; in the other forms below U+0080.
+  const unsigned char bound = form == Form::Nfc ? 0xCC : 0x80;
+  const bool plain = std::all_of(text.begin(), text.end(),
+                                 [bound](char c) { return static_cast<unsigned char>(c) < bound; });
+  const auto& normalizer = pinned(form).pinned;
+  if (plain || !normalizer) return;
+  UErrorCode code = U_ZERO_ERROR;
   std::string out;
   icu::StringByteSink<std::string> sink(&out, static_cast<int32_t>(text.size()));
   normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())),
                             sink, nullptr, code);
-  if (U_FAILURE(code) == 0) text = std::move(out);
+  if (U_SUCCESS(code) != 0) text = std::move(out);
 }
 
 void lowercase(std::string& text) {
@@ -218,7 +292,7 @@ void lowercase(std::string& text) {
   out.reserve(text.size());
   for (const char* p = text.data(); p < text.data() + text.size(); p += utf8::length_of(*p)) {
     const char32_t c = utf8::decode(p);
-    utf8::append(out, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
+    utf8::append(out, lower_of(c));
     if (c == 0x130) utf8::append(out, 0x307);  // the one character whose lower case is two
   }
   text = std::move(out);

@@ -35,6 +35,7 @@ int command(int argc, char** argv) {
   add_list_command(app, exit_code);
   add_eval_command(app, exit_code);
   add_bench_command(app, exit_code);
+  add_tokenize_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_completion_command(app, exit_code);
   try {

@@ -50,10 +50,11 @@ def golden():
 def compare(folder, megabytes):
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     made = styles.styles(4000)
-    try:
-        made["smollm2"] = styles.smollm2()
-    except ImportError as e:
-        print(f"without the real SmolLM2: {e}", file=sys.stderr)
+    for name, make in [("smollm2", styles.smollm2), ("precompiled", styles.precompiled)]:
+        try:
+            made[name] = make()
+        except ImportError as e:
+            print(f"without {name}: {e}", file=sys.stderr)
     chunks = styles.corpus(int(megabytes * 1e6))
     blob = lambda b: struct.pack("<I", len(b)) + b
     with open(os.path.join(folder, "chunks.bin"), "wb") as file:

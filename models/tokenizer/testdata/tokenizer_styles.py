@@ -6,6 +6,7 @@ decoders of the real ones. Needs: tokenizers 0.23; for smollm2() also gguf and l
 """
 import json
 import random
+import struct
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -175,6 +176,53 @@ def smollm2():
              "vocab": {t: i for i, t in enumerate(tokens)}, "merges": strings("tokenizer.ggml.merges")}
     special = [added(t, i, special=True) for i, t in enumerate(tokens) if kinds[i] == gguf.TokenType.CONTROL]
     return frame(model, special, None, sequence("pretokenizers", DIGITS, byte_level(True)), None, BYTES)
+
+
+def protobuf_fields(data):
+    """Field number to its values, undecoded."""
+    fields, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            value = varint()
+        else:
+            size = {1: 8, 5: 4}.get(key & 7) or varint()
+            value = data[at:at + size]
+            at += size
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
+def precompiled():
+    """A Unigram tokenizer with SentencePiece's own compiled NFKC map, as T5 and XLM-R have it."""
+    import base64
+    import io
+
+    import sentencepiece
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(PROSE * 3), model_writer=written, vocab_size=700, model_type="unigram",
+        normalization_rule_name="nmt_nfkc", hard_vocab_limit=False, minloglevel=2)
+    proto = protobuf_fields(written.getvalue())
+    charsmap = base64.b64encode(protobuf_fields(proto[3][0])[2][0]).decode()
+    pieces = [protobuf_fields(p) for p in proto[1]]
+    pieces = [[p[1][0].decode(), struct.unpack("<f", p[2][0])[0] if 2 in p else 0.0] for p in pieces]
+    return frame({"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": False}, [],
+                 sequence("normalizers", {"type": "Precompiled", "precompiled_charsmap": charsmap}),
+                 {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}, None,
+                 {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True})
 
 
 def styles(size=700):

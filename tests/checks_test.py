@@ -34,6 +34,25 @@ class Checks(unittest.TestCase):
         self.assertIn(f"check: failed: {check}\n", output)
         self.assertIn(why, output)
 
+    def layering(self, path, text):
+        """Exit code and output of the layering check alone, quick, over this one file."""
+        self.write(path, text)
+        script = os.path.join(ROOT, "scripts/check_layering.py")
+        done = subprocess.run([sys.executable, "-B", script, self.tree],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        os.remove(os.path.join(self.tree, path))
+        return done.returncode, done.stdout
+
+    def layering_refused(self, path, text, why):
+        with self.subTest(path=path, text=text):
+            code, output = self.layering(path, text)
+            self.assertEqual(code, 1, output)
+            self.assertIn(why, output)
+
+    def layering_accepted(self, path, text):
+        with self.subTest(path=path, text=text):
+            self.assertEqual(self.layering(path, text), (0, ""))
+
     def accepted(self, path, text):
         code, output = self.check(path, text)
         self.assertEqual(code, 0, output)
@@ -58,9 +77,7 @@ class Checks(unittest.TestCase):
                 ("models/nets/a.cc", "algorithms/ppo.h"),
                 ("trainer/a.cc", "workers/trainer_worker.h"),
                 ("workers/a.cc", "apps/main.h")):
-            with self.subTest(path=path, include=include):
-                self.refused(path, f'#include "{include}"\n', "layering", f"{path}:1")
-                os.remove(os.path.join(self.tree, path))
+            self.layering_refused(path, f'#include "{include}"\n', f"{path}:1")
 
     def test_restricted_libraries(self):
         for path, include, why in (
@@ -70,10 +87,34 @@ class Checks(unittest.TestCase):
                 ("apps/a.cc", "torch/torch.h", "half a minute"),
                 ("apps/a.cc", "spdlog/spdlog.h", "log.cc"),
                 ("envs/a.cc", "fstream", "never sees sockets or files"),
+                ("envs/a.cc", "cstdio", "never sees sockets or files"),
+                ("envs/a.h", "stdio.h", "never sees sockets or files"),
+                ("envs/classic/a.cc", "sys/epoll.h", "never sees sockets or files"),
+                ("algorithms/a.cc", "unistd.h", "never sees sockets or files"),
+                ("algorithms/a.cc", "dataflow/base/files.h", "never sees sockets or files"),
                 ("algorithms/a.cc", "sys/socket.h", "never sees sockets or files")):
-            with self.subTest(path=path, include=include):
-                self.refused(path, f"#include <{include}>\n", "layering", why)
-                os.remove(os.path.join(self.tree, path))
+            self.layering_refused(path, f"#include <{include}>\n", why)
+
+    def test_layers_hold_for_both_kinds_of_quotes(self):
+        self.layering_refused("envs/a.cc", "#include <actors/system.h>\n",
+                              "envs may not include actors/system.h")
+        self.layering_refused("envs/a.cc", '#include "zmq.hpp"\n', "includes ZeroMQ")
+        self.layering_refused("envs/a.cc", '#include "../actors/system.h"\n', "begin at the root")
+
+    def test_unknown_folder(self):
+        self.refused("foo/a.cc", "#include <caf/all.hpp>\n", "layering", "folder foo has no place")
+        self.layering_refused("a.cc", "int a;\n", "has no place")
+
+    def test_locks_outside_dataflow_and_actors(self):
+        why = "mutexes only inside dataflow/ and actors/"
+        self.layering_refused("apps/observe/a.cc", "std::mutex m;\n", why)
+        self.layering_refused("workers/a.h", "#include <condition_variable>\n", why)
+        self.layering_refused("models/a.cc", "static std::shared_mutex m;\n", why)
+        self.layering_refused("trainer/a.cc", "pthread_mutex_lock(&m);\n", why)
+        self.layering_accepted("dataflow/base/a.cc", "std::mutex m;\n")
+        self.layering_accepted("actors/a.cc", "#include <mutex>\n")
+        self.layering_accepted("apps/a.cc", "// no std::mutex here\n")
+        self.layering_accepted("workers/a_test.cc", "std::mutex m;\n")
 
     def test_heavy_include_in_a_header(self):
         self.refused("models/a.h", "#pragma once\n#include <ATen/ATen.h>\n", "layering",
@@ -118,6 +159,10 @@ class Checks(unittest.TestCase):
         page = "| `sluice_a_total` | counter | | |\n"
         self.refused("docs/metrics.md", page, "docs", "no source registers sluice_a_total")
         self.write("envs/a.cc", 'auto& a = m.counter("sluice_a_total", "");\n')
+        self.refused("docs/metrics.md", page, "docs", "envs/a.cc: no test looks at sluice_a_total")
+        self.write("envs/a_test.cc", 'auto x = value("sluice_a_total");\n')
+        self.accepted("docs/metrics.md", page)
+        self.write("envs/a.cc", 'auto& a = m.double_counter("sluice_a_total", "");\n')
         self.accepted("docs/metrics.md", page)
         self.refused("docs/metrics.md", "none\n", "docs", "sluice_a_total (counter, envs/a.cc) is")
         self.refused("docs/metrics.md", page.replace("counter", "gauge"), "docs", "not a gauge")

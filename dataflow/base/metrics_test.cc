@@ -28,6 +28,42 @@ TEST(MetricRegistry, AnotherKindUnderTheSameNameFailsACheck) {
   EXPECT_THROW(registry.gauge("steps", ""), CheckFailure);
 }
 
+TEST(MetricRegistry, OneNameIsOneKindWhateverTheLabels) {
+  MetricRegistry registry;
+  registry.counter("steps", "", {{"worker", "rollout"}});
+  EXPECT_THROW(registry.gauge("steps", "", {{"worker", "trainer"}}), CheckFailure);
+}
+
+TEST(MetricRegistry, MeasuredAmountsAreCounters) {
+  MetricRegistry registry;
+  registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(0.25);
+  registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(1.5);
+  const auto samples = registry.snapshot();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].kind, MetricSample::Kind::Counter);
+  EXPECT_EQ(samples[0].value, 1.75);
+}
+
+TEST(MetricRegistry, OneMetricDoesNotCountInTwoTypes) {
+  MetricRegistry registry;
+  registry.counter("steps", "");
+  EXPECT_THROW(registry.double_counter("steps", ""), CheckFailure);
+}
+
+TEST(MetricRegistry, MetricsOfOneNameStandTogether) {
+  MetricRegistry registry;
+  registry.counter("steps", "steps done", {{"worker", "a"}}).add(1);
+  registry.gauge("depth", "").set(9);
+  registry.counter("steps", "steps done", {{"worker", "b"}}).add(2);
+  const auto samples = registry.snapshot();
+  ASSERT_EQ(samples.size(), 3U);
+  EXPECT_EQ(samples[0].labels, (Labels{{"worker", "a"}}));
+  EXPECT_EQ(samples[1].labels, (Labels{{"worker", "b"}}));
+  EXPECT_EQ(samples[1].help, "steps done");
+  EXPECT_EQ(samples[1].value, 2);
+  EXPECT_EQ(samples[2].name, "depth");
+}
+
 TEST(MetricRegistry, SnapshotTellsEverythingInOrder) {
   MetricRegistry registry;
   registry.gauge("depth", "items waiting", {{"channel", "c"}}).set(2.5);

@@ -18,6 +18,7 @@ const std::vector<Bench>& benches() {
       {"learning", "scores of 5 seeds on CartPole-v1 and Pendulum-v1", run_learning},
       {"tokenize", "MB/s of text to ids and back, one thread, SmolLM2's tokenizer, beside its peer",
        run_tokenize},
+      {"load", "seconds from a model's file to ready tensors: safetensors and GGUF", run_load},
   };
   return all;
 }

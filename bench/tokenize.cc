@@ -1,11 +1,12 @@
-// Megabytes per second of text to ids and of ids to text, one thread, SmolLM2's tokenizer: its
-// tokenizer.json is named by SLUICE_BENCH_TOKENIZER (a file or a folder). The text is this source
-// tree's own pages, sources and scripts, every eighth chunk from the many-script samples of the
-// tokenizer's tests; chunks of about 4 KiB, each encoded by a call of its own. The peer gets the
-// same file and the same chunks, its parallelism off.
+// Megabytes per second of text to ids and of ids to text, one thread, SmolLM2's tokenizer as
+// `sluice fetch smollm2` gives it, or the file or folder that SLUICE_BENCH_TOKENIZER names. The
+// text is this source tree's own pages, sources and scripts, every eighth chunk from the
+// many-script samples of the tokenizer's tests; chunks of about 4 KiB, each encoded by a call of
+// its own. The peer gets the same file and the same chunks, its parallelism off.
 #include "bench/peer.h"
 #include "bench/programs.h"
 #include "dataflow/base/files.h"
+#include "models/io/model_cache.h"
 #include "models/tokenizer/tokenizer.h"
 
 #include <unistd.h>
@@ -130,10 +131,8 @@ Status measure(const Tokenizer& tokenizer, const std::vector<std::string>& chunk
 }  // namespace
 
 Result<Report> run_tokenize(const BenchOptions& options) {
-  const char* const model = std::getenv("SLUICE_BENCH_TOKENIZER");
-  if (model == nullptr) {
-    return error(Code::NotFound, "SLUICE_BENCH_TOKENIZER does not name SmolLM2's tokenizer.json");
-  }
+  const char* const given = std::getenv("SLUICE_BENCH_TOKENIZER");
+  ASSIGN_OR_RETURN(const std::string model, resolve_model(given != nullptr ? given : "smollm2"));
   ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::load(model));
   const fs::path peers = options.peers_dir.empty() ? SLUICE_PEERS_DIR : options.peers_dir;
   ASSIGN_OR_RETURN(const auto chunks, mixed_text(peers.parent_path().parent_path()));

@@ -1,5 +1,6 @@
 #include "apps/cli/commands.h"
 #include "dataflow/base/config_text.h"
+#include "models/io/load_tokenizer.h"
 #include "models/tokenizer/tokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,7 @@ Status encode(const Tokenizer& tokenizer, const TokenizeOptions& options) {
 }
 
 Status tokenize(TokenizeOptions& options, bool from_stdin) {
-  ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::load(options.model));
+  ASSIGN_OR_RETURN(const auto tokenizer, load_tokenizer(options.model));
   if (!options.decode.empty()) return decode(*tokenizer, options);
   if (from_stdin) {
     options.text.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
@@ -71,7 +72,9 @@ Status tokenize(TokenizeOptions& options, bool from_stdin) {
 void add_tokenize_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("tokenize", "text to token ids and back");
   auto options = std::make_shared<TokenizeOptions>();
-  command->add_option("model", options->model, "tokenizer.json, or a folder that holds one")
+  command
+      ->add_option("model", options->model,
+                   "folder, .gguf file, name of a fetched model, or tokenizer.json")
       ->required();
   auto* text =
       command->add_option("text", options->text, "text; without it standard input is read");

@@ -127,8 +127,9 @@ TEST(TokenizerOracle, IdsAndTextsEqualTheReferenceOnMegabytes) {
         ASSERT_EQ(*found, want) << base << " chunk " << number << ": " << chunk;
         const std::string_view text = texts.next(1);
         ASSERT_EQ((*loaded)->decode(want), text) << base << " chunk " << number;
-        if (scanners)
+        if (scanners) {
           ASSERT_EQ(streamed(**loaded, want, true), text) << base << " chunk " << number;
+        }
         bytes += chunk.size();
       }
       std::printf("%s%s: %zu chunks, %zu bytes equal\n", file.path().stem().c_str(),

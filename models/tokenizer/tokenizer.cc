@@ -21,23 +21,25 @@ struct Tokenizer::Scratch {
 class Tokenizer::Lease {
  public:
   explicit Lease(const Tokenizer& owner) : owner_(owner) {
-    const std::lock_guard lock(owner_.mutex_);
-    if (!owner_.idle_.empty()) {
-      scratch_ = std::move(owner_.idle_.back());
-      owner_.idle_.pop_back();
+    for (auto& slot : owner_.idle_) {
+      scratch_.reset(slot.exchange(nullptr, std::memory_order_acquire));
+      if (scratch_) return;
     }
+    scratch_ = std::make_unique<Scratch>();
   }
   ~Lease() {
-    constexpr size_t kMostIdle = 16;
-    const std::lock_guard lock(owner_.mutex_);
-    if (scratch_ && owner_.idle_.size() < kMostIdle) owner_.idle_.push_back(std::move(scratch_));
+    for (auto& slot : owner_.idle_) {
+      Scratch* free = nullptr;
+      if (slot.compare_exchange_strong(free, scratch_.get(), std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+        (void)scratch_.release();
+        return;
+      }
+    }
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  Scratch& get() {
-    if (!scratch_) scratch_ = std::make_unique<Scratch>();
-    return *scratch_;
-  }
+  Scratch& get() { return *scratch_; }
 
  private:
   const Tokenizer& owner_;
@@ -45,7 +47,9 @@ class Tokenizer::Lease {
 };
 
 Tokenizer::Tokenizer() = default;
-Tokenizer::~Tokenizer() = default;
+Tokenizer::~Tokenizer() {
+  for (auto& slot : idle_) const std::unique_ptr<Scratch> owned(slot.load());
+}
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::from_json(std::string_view text,
                                                         std::string_view name,
@@ -109,6 +113,10 @@ Status Tokenizer::index_tokens(std::string_view name) {
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
+  constexpr size_t kMaxText = size_t{1} << 30;
+  if (text.size() > kMaxText) {
+    return invalid_argument("a text of {} bytes; at most {} are taken", text.size(), kMaxText);
+  }
   std::string valid;
   if (!utf8::valid(text)) {
     valid = utf8::replace_invalid(text);

@@ -6,8 +6,9 @@
 #include "models/tokenizer/post_processor.h"
 #include "models/tokenizer/pre_tokenizer.h"
 
+#include <array>
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,8 +122,8 @@ class Tokenizer {
   std::string bytes_;
   std::vector<uint32_t> bytes_at_;
 
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Scratch>> idle_;
+  /// Scratches that no call uses; the slots own what they hold.
+  mutable std::array<std::atomic<Scratch*>, 16> idle_{};
 };
 
 /// Decodes ids as they come. Text that was given is never taken back and never ends inside a

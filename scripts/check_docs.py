@@ -107,6 +107,8 @@ def check_metrics(root, sources, found):
     for name in sorted(documented.keys() - registered.keys()):
         found.append(f"{METRICS_PAGE}: no source registers {name}")
     for name, path in sorted(reported):
+        if f'"{name}"' not in tests:
+            found.append(f"{path}: no test looks at the reported number {name}")
         if f"`{name}`" not in page:
             found.append(f"{METRICS_PAGE}: the reported number {name} ({path}) is missing")
 

@@ -2,7 +2,7 @@
 # clang-tidy with the checks of .clang-tidy; any finding is an error.
 #   scripts/tidy.sh [--all | FILE..]
 # Without arguments: the sources changed against main. A header is checked through its source or,
-# when it has none, its test. Run it after adding a file: it configures preset dev, but builds nothing.
+# when it has none, its test. Configures preset dev, but builds nothing.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/scripts/versions.sh"
@@ -12,7 +12,7 @@ cd "$root"
 case ${1:-} in
   --all) mapfile -t files < <(python3 scripts/tree.py .cc) ;;
   '')
-    base=$(git merge-base HEAD main)
+    base=$(git merge-base HEAD main 2> /dev/null || git merge-base HEAD origin/main)
     mapfile -t files < <(git diff --name-only --diff-filter=d "$base"
       git ls-files --others --exclude-standard)
     ;;
@@ -30,10 +30,6 @@ for file in "${files[@]}"; do
       ;;
   esac
 done
-if ((${#wanted[@]} == 0)); then
-  echo "tidy: no sources to check" >&2
-  exit 0
-fi
 
 "$root/scripts/setup.sh" --dev
 cmake --preset dev > /dev/null
@@ -55,9 +51,14 @@ for entry in commands:
 with open("build/tidy/compile_commands.json", "w") as target:
     json.dump(commands, target)
 built = {os.path.relpath(entry["file"]) for entry in commands}
-print("\n".join(sorted(built.intersection(sys.argv[1:]))))
+for name in sorted(built.intersection(sys.argv[1:])):
+    print(name)
 EOF
 )
+if ((${#sources[@]} == 0)); then
+  echo "tidy: no sources to check" >&2
+  exit 0
+fi
 printf '%s\0' "${sources[@]}" \
   | xargs -0 -n 1 -P "$(nproc)" "clang-tidy-$clang_version" --quiet -p build/tidy
 echo "tidy: ${#sources[@]} sources ok" >&2

@@ -34,24 +34,31 @@ class Checks(unittest.TestCase):
         self.assertIn(f"check: failed: {check}\n", output)
         self.assertIn(why, output)
 
-    def layering(self, path, text):
-        """Exit code and output of the layering check alone, quick, over this one file."""
+    def alone(self, script, path, text):
+        """Exit code and output of one check over the tree with this file; quicker than all."""
         self.write(path, text)
-        script = os.path.join(ROOT, "scripts/check_layering.py")
-        done = subprocess.run([sys.executable, "-B", script, self.tree],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        os.remove(os.path.join(self.tree, path))
+        command = [sys.executable, "-B", os.path.join(ROOT, "scripts", script), self.tree]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.returncode, done.stdout
 
     def layering_refused(self, path, text, why):
         with self.subTest(path=path, text=text):
-            code, output = self.layering(path, text)
+            code, output = self.alone("check_layering.py", path, text)
+            os.remove(os.path.join(self.tree, path))
             self.assertEqual(code, 1, output)
             self.assertIn(why, output)
 
     def layering_accepted(self, path, text):
         with self.subTest(path=path, text=text):
-            self.assertEqual(self.layering(path, text), (0, ""))
+            self.assertEqual(self.alone("check_layering.py", path, text), (0, ""))
+
+    def docs_refused(self, path, text, why):
+        code, output = self.alone("check_docs.py", path, text)
+        self.assertEqual(code, 1, output)
+        self.assertIn(why, output)
+
+    def docs_accepted(self, path, text):
+        self.assertEqual(self.alone("check_docs.py", path, text), (0, ""))
 
     def accepted(self, path, text):
         code, output = self.check(path, text)
@@ -157,23 +164,27 @@ class Checks(unittest.TestCase):
 
     def test_metrics_page(self):
         page = "| `sluice_a_total` | counter | | |\n"
-        self.refused("docs/metrics.md", page, "docs", "no source registers sluice_a_total")
+        self.docs_refused("docs/metrics.md", page, "no source registers sluice_a_total")
         self.write("envs/a.cc", 'auto& a = m.counter("sluice_a_total", "");\n')
-        self.refused("docs/metrics.md", page, "docs", "envs/a.cc: no test looks at sluice_a_total")
+        self.docs_refused("docs/metrics.md", page, "envs/a.cc: no test looks at sluice_a_total")
         self.write("envs/a_test.cc", 'auto x = value("sluice_a_total");\n')
-        self.accepted("docs/metrics.md", page)
+        self.docs_accepted("docs/metrics.md", page)
         self.write("envs/a.cc", 'auto& a = m.double_counter("sluice_a_total", "");\n')
-        self.accepted("docs/metrics.md", page)
-        self.refused("docs/metrics.md", "none\n", "docs", "sluice_a_total (counter, envs/a.cc) is")
-        self.refused("docs/metrics.md", page.replace("counter", "gauge"), "docs", "not a gauge")
+        self.docs_accepted("docs/metrics.md", page)
+        self.docs_refused("docs/metrics.md", "none\n", "sluice_a_total (counter, envs/a.cc) is")
+        self.docs_refused("docs/metrics.md", page.replace("counter", "gauge"), "not a gauge")
         self.write("envs/a.cc", 'run.report("score", 1);\n')
-        self.refused("docs/metrics.md", "none\n", "docs", "reported number score")
+        self.docs_refused("docs/metrics.md", "none\n", "reported number score (envs/a.cc) is")
+        self.docs_refused("docs/metrics.md", "`score`\n",
+                          "no test looks at the reported number score")
+        self.write("envs/a_test.cc", 'EXPECT_EQ(run.value("score"), 1);\n')
+        self.docs_accepted("docs/metrics.md", "`score`\n")
 
     def test_benchmarks_page(self):
         table = '{"one", "measures", run_one},\n'
         self.write("docs/benchmarks.md", "| `sluice bench two` | | |\n")
-        self.refused("bench/registry.cc", table, "docs", "benchmark one is missing")
-        self.refused("bench/registry.cc", table, "docs", "no benchmark two")
+        self.docs_refused("bench/registry.cc", table, "benchmark one is missing")
+        self.docs_refused("bench/registry.cc", table, "no benchmark two")
 
 
 if __name__ == "__main__":

@@ -109,6 +109,7 @@ TEST_F(TrainerTest, LearnsFromWholeBatchesInOrderOfSlotWhateverTheOrderOfArrival
   EXPECT_EQ(published(), 1);
   EXPECT_EQ(bench_->run.value("env_steps"), 15);
   EXPECT_EQ(bench_->run.value("episodes"), 3);
+  EXPECT_DOUBLE_EQ(*bench_->run.value("episode_return"), 2.0 / 3) << "slots 2, 0 and 0";
   EXPECT_EQ(bench_->metric("sluice_trainer_steps_total"), 15);
   EXPECT_EQ(bench_->metric("sluice_trainer_versions_total"), 2);
   EXPECT_EQ(bench_->run.value("batches"), 1);

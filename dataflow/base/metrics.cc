@@ -61,8 +61,8 @@ struct MetricRegistry::Family {
   MetricSample::Kind kind;
   std::string name;
   std::string help;
-  std::deque<Member> members;               // registration order
-  std::map<std::string, Member*> by_label;  // names and values, '\0' between them
+  std::deque<Member> members;     // registration order
+  std::vector<Member*> by_label;  // sorted by their labels: smaller than a map
 };
 
 MetricRegistry::MetricRegistry() = default;
@@ -71,8 +71,6 @@ MetricRegistry::~MetricRegistry() = default;
 template <class Metric, class... A>
 Metric& MetricRegistry::metric(MetricSample::Kind kind, std::string_view name,
                                std::string_view help, Labels labels, A&&... arguments) {
-  std::string key;
-  for (const auto& [label, value] : labels) key.append(label).append(1, '\0').append(value + '\0');
   const std::lock_guard lock(mutex_);
   auto family = by_name_.find(name);
   if (family == by_name_.end()) {
@@ -81,12 +79,16 @@ Metric& MetricRegistry::metric(MetricSample::Kind kind, std::string_view name,
   }
   SLUICE_CHECK(family->second->kind == kind)
       << "metric " << name << " is registered as another kind";
-  Family::Member*& member = family->second->by_label[std::move(key)];
-  if (member == nullptr) {
-    member =
-        &family->second->members.emplace_back(std::move(labels), std::forward<A>(arguments)...);
+  auto& by_label = family->second->by_label;
+  auto member =
+      std::lower_bound(by_label.begin(), by_label.end(), labels,
+                       [](const auto* one, const Labels& wanted) { return one->labels < wanted; });
+  if (member == by_label.end() || (*member)->labels != labels) {
+    auto& fresh =
+        family->second->members.emplace_back(std::move(labels), std::forward<A>(arguments)...);
+    member = by_label.insert(member, &fresh);
   }
-  auto* found = std::get_if<Metric>(&member->metric);
+  auto* found = std::get_if<Metric>(&(*member)->metric);
   SLUICE_CHECK(found != nullptr) << "metric " << name << " counts in another type";
   return *found;
 }

@@ -34,6 +34,20 @@ TEST(MetricRegistry, OneNameIsOneKindWhateverTheLabels) {
   EXPECT_THROW(registry.gauge("steps", "", {{"worker", "trainer"}}), CheckFailure);
 }
 
+TEST(MetricRegistry, AMetricIsFoundByItsLabelsWhateverTheOrderOfMaking) {
+  MetricRegistry registry;
+  const auto named = [&](const std::string& worker) -> Counter& {
+    return registry.counter("steps", "", {{"worker", worker}});
+  };
+  for (const char* worker : {"m", "z", "a", "q", "b"}) named(worker).add(worker[0]);
+  for (const char* worker : {"a", "b", "m", "q", "z"}) EXPECT_EQ(named(worker).value(), worker[0]);
+  const Counter& other = registry.counter("steps", "", {{"channel", "m"}});
+  EXPECT_EQ(other.value(), 0) << "the label's name counts too";
+  std::string order;
+  for (const auto& sample : registry.snapshot()) order += sample.labels[0].second;
+  EXPECT_EQ(order, "mzaqbm") << "as they were made";
+}
+
 TEST(MetricRegistry, MeasuredAmountsAreCounters) {
   MetricRegistry registry;
   registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(0.25);

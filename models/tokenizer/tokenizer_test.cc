@@ -298,6 +298,20 @@ TEST(TokenizerErrors, DocumentsThatAreNotJsonAreRefused) {
   }
 }
 
+TEST(TokenizerErrors, StepsThatMultiplyATextAreStopped) {
+  File file;
+  std::string step = R"({"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaa"})";
+  file.normalizer = step;
+  for (int i = 1; i < 40; ++i) file.normalizer += "," + step;
+  file.normalizer = R"({"type":"Sequence","normalizers":[)" + file.normalizer + "]}";
+  EXPECT_EQ(file.load()->encode("a").status().code(), Code::ResourceExhausted);
+  file.normalizer = "null";
+  file.pre_tokenizer = kBytes;
+  for (int i = 1; i < 60; ++i) file.pre_tokenizer += std::string(",") + kBytes;
+  file.pre_tokenizer = R"({"type":"Sequence","pretokenizers":[)" + file.pre_tokenizer + "]}";
+  EXPECT_THAT(file.failure(), HasSubstr("more than 64 steps"));
+}
+
 TEST(TokenizerErrors, APatternThatExplodesEndsWithAnError) {
   File file;
   file.pre_tokenizer =

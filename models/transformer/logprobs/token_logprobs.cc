@@ -6,70 +6,18 @@
 #include "models/transformer/logprobs/token_logprobs.h"
 
 #include "models/transformer/logprobs/logits_tile.h"
+#include "models/transformer/logprobs/tile_softmax.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <limits>
+#include <cmath>
 
 namespace sluice {
 namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
-
-/// Running reductions over the vocabulary, one entry a row.
-struct Online {
-  Online(int64_t rows, const at::TensorOptions& options)
-      : max(at::full({rows}, -std::numeric_limits<double>::infinity(), options)),
-        sum(at::zeros({rows}, options)),
-        weighted(at::zeros({rows}, options)),
-        target(at::zeros({rows}, options)) {}
-  at::Tensor max;       ///< m
-  at::Tensor sum;       ///< sum e^(x - m)
-  at::Tensor weighted;  ///< sum e^(x - m) (x - m); entropy only
-  at::Tensor target;    ///< x_y
-};
-
-/// Takes in a tile and destroys it. `targets` count from the tile's first column.
-void fold(const at::Tensor& tile, const at::Tensor& targets, bool entropy, Online& state) {
-  const at::Tensor inside = targets.ge(0).logical_and_(targets.lt(tile.size(1)));
-  const at::Tensor column = targets.clamp(0, tile.size(1) - 1).unsqueeze(1);
-  state.target = at::where(inside, tile.gather(1, column).squeeze(1), state.target);
-  // A row of -inf only has no maximum to subtract.
-  const at::Tensor max = at::maximum(state.max, tile.amax(1)).clamp_min(-kLargest);
-  const at::Tensor step = (state.max - max).clamp_min_(-kLargest);
-  const at::Tensor factor = step.exp();
-  tile.sub_(max.unsqueeze(1));
-  if (entropy) {
-    // 0 for e^-inf -inf
-    const at::Tensor shifted = tile.clamp_min(-kLargest);
-    tile.exp_();
-    state.weighted = factor * (state.weighted + state.sum * step) + shifted.mul_(tile).sum(1);
-  } else {
-    tile.exp_();
-  }
-  state.sum = state.sum * factor + tile.sum(1);
-  state.max = max;
-}
-
-/// Turns a tile of x into dx.
-void to_gradient(const at::Tensor& tile, const at::Tensor& targets, const at::Tensor& lse,
-                 const at::Tensor& g, const at::Tensor& q, const at::Tensor& entropy) {
-  tile.sub_(lse.unsqueeze(1));
-  if (q.defined()) {
-    const at::Tensor factor = tile.clamp_min(-kLargest).add_(entropy.unsqueeze(1));
-    factor.mul_(q.unsqueeze(1));
-    if (g.defined()) factor.add_(g.unsqueeze(1));
-    tile.exp_().mul_(factor).neg_();
-  } else {
-    tile.exp_().mul_(g.neg().unsqueeze(1));
-  }
-  if (!g.defined()) return;
-  const at::Tensor inside = targets.ge(0).logical_and_(targets.lt(tile.size(1)));
-  const at::Tensor column = targets.clamp(0, tile.size(1) - 1).unsqueeze(1);
-  tile.scatter_add_(1, column, at::where(inside, g, at::zeros_like(g)).unsqueeze(1));
-}
 
 class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
  public:
@@ -83,17 +31,13 @@ class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
     const at::Tensor lse = at::empty({rows}, as);
     const at::Tensor entropy = options.entropy ? at::empty({rows}, as) : at::Tensor();
     tiles.for_each_rows([&](int64_t row, int64_t count) {
-      Online state(count, as);
+      OnlineSoftmax softmax(count, as, options.entropy);
+      const at::Tensor y = targets.narrow(0, row, count);
       tiles.for_each_cols([&](int64_t col, int64_t cols) {
-        fold(tiles.logits(row, count, col, cols), targets.narrow(0, row, count) - col,
-             options.entropy, state);
+        softmax.fold(tiles.logits(row, count, col, cols), y, col);
       });
-      const at::Tensor log_sum = state.sum.log();
-      logprob.narrow(0, row, count).copy_((state.target - state.max).sub_(log_sum));
-      lse.narrow(0, row, count).copy_(state.max + log_sum);
-      if (options.entropy) {
-        entropy.narrow(0, row, count).copy_(log_sum.sub_(state.weighted.div_(state.sum)));
-      }
+      softmax.finish(logprob.narrow(0, row, count), lse.narrow(0, row, count),
+                     options.entropy ? entropy.narrow(0, row, count) : entropy);
     });
     ctx->save_for_backward({hidden, weight, bias, targets, lse, entropy});
     ctx->saved_data["softcap"] = softcap;
@@ -109,23 +53,20 @@ class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
     const variable_list saved = ctx->get_saved_variables();
     const at::Tensor &hidden = saved[0], &weight = saved[1], &bias = saved[2], &targets = saved[3],
                      &lse = saved[4], &entropy = saved[5];
-    const at::Tensor& g = gradients[0];
-    const at::Tensor q = gradients.size() > 1 ? gradients[1] : at::Tensor();
-    if (!g.defined() && !q.defined()) return variable_list(6);
+    const auto flat = [](const at::Tensor& x) { return x.defined() ? x.contiguous() : x; };
+    const RowGradients all{lse, flat(gradients[0]),
+                           gradients.size() > 1 ? flat(gradients[1]) : at::Tensor(), entropy};
+    if (!all.g.defined() && !all.q.defined()) return variable_list(6);
     const LogitsTiles tiles({hidden, weight, bias, ctx->saved_data["softcap"].toDouble(),
                              ctx->saved_data["temperature"].toDouble(),
                              ctx->saved_data["tile"].toInt()});
     LogitsGradient out(tiles, ctx->needs_input_grad(0), ctx->needs_input_grad(1),
                        bias.defined() && ctx->needs_input_grad(2));
-    const auto part = [](const at::Tensor& x, int64_t row, int64_t count) {
-      return x.defined() ? x.narrow(0, row, count) : x;
-    };
     tiles.for_each_rows([&](int64_t row, int64_t count) {
       tiles.for_each_cols([&](int64_t col, int64_t cols) {
         const at::Tensor tile = tiles.logits(row, count, col, cols);
         const at::Tensor slope = tiles.softcap_slope(tile);
-        to_gradient(tile, targets.narrow(0, row, count) - col, lse.narrow(0, row, count),
-                    part(g, row, count), part(q, row, count), part(entropy, row, count));
+        to_gradient(tile, targets.narrow(0, row, count), col, all.narrow(row, count));
         if (slope.defined()) tile.mul_(slope);
         out.add(tile, row, count, col, cols);
       });

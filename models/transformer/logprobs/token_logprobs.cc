@@ -12,6 +12,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -22,8 +23,9 @@ using torch::autograd::variable_list;
 class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
  public:
   static variable_list forward(AutogradContext* ctx, const Variable& hidden, const Variable& weight,
-                               const Variable& bias, const Variable& targets, double softcap,
-                               const LogprobOptions& options) {
+                               const std::optional<Variable>& maybe_bias, const Variable& targets,
+                               double softcap, const LogprobOptions& options) {
+    const Variable bias = maybe_bias.value_or(Variable());
     const LogitsTiles tiles({hidden, weight, bias, softcap, options.temperature, options.tile});
     const int64_t rows = hidden.size(0);
     const at::TensorOptions as = hidden.options().dtype(tiles.dtype());

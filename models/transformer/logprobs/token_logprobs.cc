@@ -149,8 +149,11 @@ Result<TokenLogprobs> token_logprobs(const at::Tensor& hidden, const LmHead& hea
                                      const at::Tensor& targets, const LogprobOptions& options) {
   return over_kept(hidden, head, targets, options,
                    [&](const at::Tensor& h, const LmHead& used, const at::Tensor& y) {
-                     const variable_list out = ChunkedLogprobs::apply(h, used.weight, used.bias, y,
-                                                                      used.softcap, options);
+                     // Autograd takes an absent tensor as an argument, but not an undefined one.
+                     const auto bias =
+                         used.bias.defined() ? std::optional(used.bias) : std::nullopt;
+                     const variable_list out =
+                         ChunkedLogprobs::apply(h, used.weight, bias, y, used.softcap, options);
                      return TokenLogprobs{out[0], options.entropy ? out[1] : at::Tensor()};
                    });
 }

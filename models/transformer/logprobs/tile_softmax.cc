@@ -5,13 +5,15 @@
 #include <ATen/ATen.h>
 #include <ATen/TensorIterator.h>
 
+#include <algorithm>
 #include <cfloat>
+#include <cmath>
 #include <limits>
 
 namespace sluice {
 namespace {
-/// Rows per piece of work.
-constexpr int64_t kGrain = 8;
+/// Logits that are worth a thread.
+constexpr int64_t kGrain = 1 << 15;
 
 bool fits_kernels(const at::Device& device, at::ScalarType type) {
   return device.is_cpu() && type == at::kFloat;
@@ -20,7 +22,7 @@ bool fits_kernels(const at::Device& device, at::ScalarType type) {
 /// f(row) for every row, on ATen's threads: its iterator runs the loop, since parallel_for is
 /// serial in files without OpenMP.
 template <class F>
-void parallel_rows(int64_t rows, const F& f) {
+void parallel_rows(int64_t rows, int64_t cols, const F& f) {
   at::Tensor index = at::arange(rows, at::kLong);
   at::TensorIterator::nullary_op(index).for_each(
       [&](char** data, const int64_t* strides, int64_t n) {
@@ -28,7 +30,7 @@ void parallel_rows(int64_t rows, const F& f) {
           f(*reinterpret_cast<const int64_t*>(data[0] + i * strides[0]));
         }
       },
-      kGrain);
+      std::max<int64_t>(1, kGrain / cols));
 }
 
 /// Where a tile holds its rows' targets.
@@ -76,9 +78,9 @@ void OnlineSoftmax::fold(const at::Tensor& tile, const at::Tensor& targets, int6
 
 void OnlineSoftmax::fold_fused(const at::Tensor& tile) {
   const SoftmaxKernels& kernels = softmax_kernels(active_isa());
-  const auto* x = tile.const_data_ptr<float>();
+  const auto* x = static_cast<const float*>(tile.const_data_ptr());
   const int64_t cols = tile.size(1);
-  parallel_rows(tile.size(0), [&](int64_t row) {
+  parallel_rows(tile.size(0), cols, [&](int64_t row) {
     kernels.fold(x + row * cols, cols, entropy_, rows_[static_cast<size_t>(row)]);
   });
 }
@@ -92,7 +94,7 @@ void OnlineSoftmax::finish(const at::Tensor& logprob, const at::Tensor& lse,
     if (entropy_) entropy.copy_(log_sum - weighted_ / sum_);
     return;
   }
-  const auto* target = target_.const_data_ptr<float>();
+  const auto* target = static_cast<const float*>(target_.const_data_ptr());
   auto* logprobs = logprob.mutable_data_ptr<float>();
   auto* lses = lse.mutable_data_ptr<float>();
   auto* entropies = entropy_ ? entropy.mutable_data_ptr<float>() : nullptr;
@@ -114,13 +116,13 @@ namespace {
 void gradient_fused(const at::Tensor& tile, const RowGradients& rows) {
   const SoftmaxKernels& kernels = softmax_kernels(active_isa());
   const auto values = [](const at::Tensor& x) {
-    return x.defined() ? x.const_data_ptr<float>() : nullptr;
+    return x.defined() ? static_cast<const float*>(x.const_data_ptr()) : nullptr;
   };
   auto* x = tile.mutable_data_ptr<float>();
   const float *lse = values(rows.lse), *g = values(rows.g), *q = values(rows.q),
               *entropy = values(rows.entropy);
   const int64_t cols = tile.size(1);
-  parallel_rows(tile.size(0), [&](int64_t row) {
+  parallel_rows(tile.size(0), cols, [&](int64_t row) {
     kernels.gradient(x + row * cols, cols,
                      {lse[row], g != nullptr ? g[row] : 0, q != nullptr ? q[row] : 0,
                       q != nullptr ? entropy[row] : 0});

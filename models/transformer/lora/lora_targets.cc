@@ -99,8 +99,8 @@ Result<LoraTargets> select_targets(const LoraConfig& config, std::span<const Lor
   RETURN_IF_ERROR(config.check());
   if (names == NamesMust::AllExist) {
     RETURN_IF_ERROR(check_names(config.targets.names, "target_modules", layers));
+    RETURN_IF_ERROR(check_names(config.modules_to_save, "modules_to_save", layers));
   }
-  RETURN_IF_ERROR(check_names(config.modules_to_save, "modules_to_save", layers));
   ASSIGN_OR_RETURN(const Chooser wanted, Chooser::make(config.targets));
   ASSIGN_OR_RETURN(const Chooser excluded, Chooser::make(config.excluded));
   LoraTargets out;

@@ -106,7 +106,9 @@ TEST(LoraTargets, UnknownNamesAreToldTheNearest) {
 }
 
 TEST(LoraTargets, FilesMayNameModulesOfOtherModels) {
-  const auto targets = select_targets(names({"q_proj", "c_attn"}), model(), NamesMust::SomeExist);
+  LoraConfig config = names({"q_proj", "c_attn"});
+  config.modules_to_save = {"classifier", "score"};  // what PEFT adds for any classifier
+  const auto targets = select_targets(config, model(), NamesMust::SomeExist);
   ASSERT_TRUE(targets.ok());
   EXPECT_EQ(targets->adapters.size(), 2U);
   EXPECT_EQ(select_targets(names({"c_attn"}), model(), NamesMust::SomeExist).status().code(),

@@ -32,8 +32,8 @@ struct Problem {
 
 Status once(const Problem& p, Form form, bool backward, bool entropy) {
   const at::AutoGradMode mode(backward);
-  p.hidden.mutable_grad() = {};
-  p.weight.mutable_grad() = {};
+  p.hidden.mutable_grad().reset();
+  p.weight.mutable_grad().reset();
   ASSIGN_OR_RETURN(const TokenLogprobs out,
                    form(p.hidden, {p.weight}, p.targets, {.temperature = 0.7, .entropy = entropy}));
   if (!backward) return {};

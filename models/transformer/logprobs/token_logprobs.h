@@ -13,7 +13,7 @@ inline constexpr int64_t kIgnoreTarget = -100;
 /// The last layer of a language model: logits = cap(hidden W^T + b).
 struct LmHead {
   at::Tensor weight;       ///< [rows, width]
-  at::Tensor bias;         ///< [rows] or undefined
+  at::Tensor bias{};       ///< [rows] or undefined
   double softcap = 0;      ///< cap * tanh(logit / cap) (Gemma 2, arXiv 2408.00118); 0: none
   int64_t vocabulary = 0;  ///< rows that are tokens, the rest is padding; 0: all
 };

@@ -56,7 +56,7 @@ Result<MergedLora> MergedLora::merge(const LoraSet& lora, std::span<const LoraLa
   for (Change& change : out.changes_) {
     change.original = change.target.detach().clone();
     change.target.copy_(change.merged);
-    change.merged = {};
+    change.merged.reset();
   }
   // Only now: weights that lie in one allocation share a counter.
   for (Change& change : out.changes_) change.version = version(change.target);

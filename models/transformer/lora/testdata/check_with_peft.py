@@ -1,5 +1,5 @@
-"""Loads the adapter folder argv[1] with PEFT onto the toy model of golden.json's case argv[2] and
-prints, as JSON, what it computes for the case's input. peft_test.cc runs it.
+"""Loads adapter folders with PEFT onto the toy models of golden.json's cases and prints, as JSON, what
+each computes for its case's input. Arguments: FOLDER CASE, any number of pairs. peft_test.cc runs it.
 """
 
 import json
@@ -11,8 +11,11 @@ from peft import PeftModel
 
 from make_lora_golden import Toy
 
-golden = json.loads((pathlib.Path(__file__).parent / "golden.json").read_text())[sys.argv[2]]
-toy = Toy()
-toy.load_state_dict({key: torch.tensor(value) for key, value in golden["base"].items()})
-model = PeftModel.from_pretrained(toy, sys.argv[1]).eval()
-print(json.dumps(model(torch.tensor(golden["x"])).tolist()))
+golden = json.loads((pathlib.Path(__file__).parent / "golden.json").read_text())
+outputs = []
+for folder, case in zip(sys.argv[1::2], sys.argv[2::2]):
+    toy = Toy()
+    toy.load_state_dict({key: torch.tensor(value) for key, value in golden[case]["base"].items()})
+    model = PeftModel.from_pretrained(toy, folder).eval()
+    outputs.append(model(torch.tensor(golden[case]["x"])).tolist())
+print(json.dumps(outputs))

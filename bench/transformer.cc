@@ -12,11 +12,10 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <nlohmann/json.hpp>
-#include <torch/csrc/autograd/autograd.h>
-
 #include <malloc.h>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <numeric>
 
@@ -73,7 +72,8 @@ void backward_once(const Transformer& model, const PackedBatch& batch) {
   const at::Tensor scores = model.logits(model.forward(batch));
   // The token after a sequence's last is nobody's: ignored, so that no row has to be copied out.
   at::Tensor targets = at::empty_like(batch.tokens);
-  targets.narrow(0, 0, batch.total_tokens() - 1).copy_(batch.tokens.narrow(0, 1, batch.total_tokens() - 1));
+  targets.narrow(0, 0, batch.total_tokens() - 1)
+      .copy_(batch.tokens.narrow(0, 1, batch.total_tokens() - 1));
   for (int64_t i = 0; i < batch.sequences(); ++i) {
     targets[batch.cu_seqlens[static_cast<size_t>(i) + 1] - 1] = -100;
   }
@@ -113,14 +113,11 @@ Status measure_lengths(const BenchOptions& options, const Transformer& model, bo
   measure(once, batch.total_tokens(), 3, rates);
   std::optional<PeerResult> peer;
   if (!options.peer_python.empty()) {
-    const std::vector<std::string> arguments = {"--threads",
-                                                std::to_string(kThreads),
-                                                "--lengths",
-                                                fmt::format("{}", fmt::join(lengths, ",")),
-                                                "--mode",
-                                                backward ? "backward" : "forward",
-                                                "--seed",
-                                                std::to_string(options.seed)};
+    const std::vector<std::string> arguments = {
+        "--threads", std::to_string(kThreads),
+        "--lengths", fmt::format("{}", fmt::join(lengths, ",")),
+        "--mode",    backward ? "backward" : "forward",
+        "--seed",    std::to_string(options.seed)};
     ASSIGN_OR_RETURN(peer, run_peer(options, "transformers_speed.py", arguments));
   }
   measure(once, batch.total_tokens(), kRepeats - 3 + 1, rates);

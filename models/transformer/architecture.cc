@@ -9,9 +9,8 @@ namespace sluice {
 
 const std::vector<const Architecture*>& architectures() {
   static const std::vector<const Architecture*> all = {
-      &arch::llama(),     &arch::mistral(), &arch::qwen2(),   &arch::qwen3(),
-      &arch::qwen3_moe(), &arch::mixtral(), &arch::smollm3(), &arch::gemma2(),
-      &arch::gpt2(),      &arch::qwen3_next(),
+      &arch::llama(),   &arch::mistral(), &arch::qwen2(),  &arch::qwen3(), &arch::qwen3_moe(),
+      &arch::mixtral(), &arch::smollm3(), &arch::gemma2(), &arch::gpt2(),  &arch::qwen3_next(),
   };
   return all;
 }
@@ -54,8 +53,8 @@ Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
     read.head = HeadKind::Classifier;
     read.tied_head = false;
     const bool counted = hf.has("num_labels") || !config.contains("id2label");
-    read.num_labels = counted ? hf.integer("num_labels", 2)
-                              : static_cast<int64_t>(config["id2label"].size());
+    read.num_labels =
+        counted ? hf.integer("num_labels", 2) : static_cast<int64_t>(config["id2label"].size());
   }
   RETURN_IF_ERROR(hf.status());
   RETURN_IF_ERROR(check(read).with_context("config.json"));

@@ -21,12 +21,12 @@ struct TensorSource {
 /// One family of models: how its Hugging Face files become our config and parameter names, and
 /// back. A family is one file in arch/ and one line in architecture.cc. All functions are pure.
 struct Architecture {
-  std::string family;           ///< our name: "llama"
-  std::string model_type;       ///< Hugging Face's: "llama"
-  std::string causal_lm;        ///< "LlamaForCausalLM"
-  std::string classifier;       ///< "LlamaForSequenceClassification"; empty: none
-  std::string base;             ///< "LlamaModel": the same without a head
-  std::string base_prefix;      ///< "model.": checkpoints of `base`, and some others, lack it
+  std::string family;       ///< our name: "llama"
+  std::string model_type;   ///< Hugging Face's: "llama"
+  std::string causal_lm;    ///< "LlamaForCausalLM"
+  std::string classifier;   ///< "LlamaForSequenceClassification"; empty: none
+  std::string base;         ///< "LlamaModel": the same without a head
+  std::string base_prefix;  ///< "model.": checkpoints of `base`, and some others, lack it
   /// Complaints go to `hf`.
   TransformerConfig (*read)(HfConfig& hf) = nullptr;
   /// Without architectures and model_type, which write_hf_config adds.

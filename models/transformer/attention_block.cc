@@ -70,9 +70,9 @@ Heads AttentionBlock::project(const at::Tensor& x, const ForwardContext& context
 at::Tensor AttentionBlock::forward(const at::Tensor& x, const ForwardContext& context) const {
   at::Tensor gate;
   const Heads heads = project(x, context, gate);
-  at::Tensor out = context.attention
-                       .apply(spec_, heads.q, heads.k, heads.v, context.batch, context.cache)
-                       .flatten(1);
+  at::Tensor out =
+      context.attention.apply(spec_, heads.q, heads.k, heads.v, context.batch, context.cache)
+          .flatten(1);
   if (gate.defined()) out = out * at::sigmoid(gate);
   return context.linear.apply(out_, out);
 }

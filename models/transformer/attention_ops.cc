@@ -104,7 +104,7 @@ class PackedSdpa : public torch::autograd::Function<PackedSdpa> {
 
 /// One sequence, all scores in memory. q [1, heads, queries, dim], k and v with kv_heads.
 at::Tensor by_definition(const AttentionSpec& spec, const at::Tensor& q, const at::Tensor& k,
-                 const at::Tensor& v) {
+                         const at::Tensor& v) {
   const int64_t share = spec.heads / spec.kv_heads;
   // [1, kv_heads, share * queries, dim]: the query heads of one key head follow each other.
   const int64_t queries = q.size(2);

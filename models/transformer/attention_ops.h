@@ -9,16 +9,16 @@ namespace sluice {
 class SdpaAttentionOp : public AttentionOp {
  public:
   [[nodiscard]] at::Tensor apply(const AttentionSpec& spec, const at::Tensor& q,
-                                 const at::Tensor& k, const at::Tensor& v,
-                                 const PackedBatch& batch, KvCache* cache) const override;
+                                 const at::Tensor& k, const at::Tensor& v, const PackedBatch& batch,
+                                 KvCache* cache) const override;
 };
 
 /// The same by its definition, with all scores in memory: what the others are compared with.
 class PlainAttentionOp : public AttentionOp {
  public:
   [[nodiscard]] at::Tensor apply(const AttentionSpec& spec, const at::Tensor& q,
-                                 const at::Tensor& k, const at::Tensor& v,
-                                 const PackedBatch& batch, KvCache* cache) const override;
+                                 const at::Tensor& k, const at::Tensor& v, const PackedBatch& batch,
+                                 KvCache* cache) const override;
 };
 
 /// Which keys a query may see: 0 where it may, -inf elsewhere, fp32 [queries, keys]. The queries

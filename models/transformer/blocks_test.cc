@@ -107,11 +107,10 @@ TEST(Fused, AddedNormWithAnUnusedResult) {
 }
 
 TEST(Fused, SwigluEqualsPlainAlsoFarFromZero) {
-  expect_same([](const Outputs& in) { return Outputs{fused::swiglu(in[0])}; },
-              [](const Outputs& in) {
-                return Outputs{plain::gated_activation(Activation::Silu, in[0])};
-              },
-              {noise({9, 2 * 37}, 1) * 30}, 2e-5);
+  expect_same(
+      [](const Outputs& in) { return Outputs{fused::swiglu(in[0])}; },
+      [](const Outputs& in) { return Outputs{plain::gated_activation(Activation::Silu, in[0])}; },
+      {noise({9, 2 * 37}, 1) * 30}, 2e-5);
   const at::Tensor huge = at::tensor({-1e4F, 1e4F, 1.0F, 1.0F}).view({1, 4});
   EXPECT_LE(difference(fused::swiglu(huge), at::tensor({0.0F, 1e4F}).view({1, 2})), 1e-6);
 }
@@ -140,12 +139,12 @@ TEST(RowKernels, AllVariantsAgree) {
     at::Tensor out = at::zeros({4, kRows, 2 * kColumns});
     at::Tensor r = at::empty({kRows});
     at::Tensor dw = at::zeros({kColumns});
-    const auto* in = x.const_data_ptr<float>();
+    const auto* in = x.data_ptr<float>();
     const auto at = [&](int64_t i) { return out[i].data_ptr<float>(); };
-    f.rms_norm(in, nullptr, w.const_data_ptr<float>(), 1.0F, 1e-6, kRows, kColumns, nullptr, at(0),
+    f.rms_norm(in, nullptr, w.data_ptr<float>(), 1.0F, 1e-6, kRows, kColumns, nullptr, at(0),
                r.data_ptr<float>());
-    f.rms_norm_backward(in, nullptr, in, w.const_data_ptr<float>(), 0.0F, r.data_ptr<float>(),
-                        kRows, kColumns, at(1), dw.data_ptr<float>());
+    f.rms_norm_backward(in, nullptr, in, w.data_ptr<float>(), 0.0F, r.data_ptr<float>(), kRows,
+                        kColumns, at(1), dw.data_ptr<float>());
     f.swiglu(in, kRows, kColumns, at(2));
     f.swiglu_backward(in, in, kRows, kColumns, at(3));
     return at::cat({out.flatten(), r, dw});
@@ -240,7 +239,7 @@ TEST(GatedDelta, ChunksEqualTokenByTokenWithGradients) {
                        at::sigmoid(in[4])};
   };
   const Outputs in = {noise({3, 21, 6}, 1), noise({3, 21, 6}, 2), noise({3, 21, 5}, 3),
-                      noise({3, 21}, 4), noise({3, 21}, 5), noise({3, 6, 5}, 6)};
+                      noise({3, 21}, 4),    noise({3, 21}, 5),    noise({3, 6, 5}, 6)};
   const auto results = [](const DeltaResult& r) { return Outputs{r.out, r.state}; };
   for (const int64_t chunk : {1, 4, 7, 21, 64}) {
     expect_same(

@@ -123,14 +123,15 @@ std::vector<Parameters::Entry> to_checkpoint(const TransformerConfig& config,
     auto [it, fresh] = index.emplace(source.tensor, out.size());
     if (source.rows == 0) {
       SLUICE_CHECK(fresh) << source.tensor << " has two sources";
-      out.push_back({source.tensor, source.transposed ? tensor.detach().t().contiguous()
-                                                      : tensor.detach()});
+      out.push_back(
+          {source.tensor, source.transposed ? tensor.detach().t().contiguous() : tensor.detach()});
       continue;
     }
     std::vector<int64_t> shape = tensor.sizes().vec();
     shape[0] = source.rows;
     if (source.transposed) std::swap(shape[0], shape[1]);
-    if (fresh) out.push_back({source.tensor, at::empty(shape, tensor.options().requires_grad(false))});
+    if (fresh)
+      out.push_back({source.tensor, at::empty(shape, tensor.options().requires_grad(false))});
     at::Tensor whole = out[it->second].tensor;
     if (source.transposed) whole = whole.t();
     whole.narrow(0, source.offset, tensor.size(0)).copy_(tensor.detach());

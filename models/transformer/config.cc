@@ -38,8 +38,8 @@ Status check_rope(const RopeConfig& rope, int64_t head_dim) {
   }
   if (!(rope.theta > 0)) return invalid_argument("rope_theta is {}, must be positive", rope.theta);
   if (!(rope.factor > 0)) return invalid_argument("rope factor {} is not positive", rope.factor);
-  if (rope.type == RopeType::Llama3 && !(rope.high_freq_factor > rope.low_freq_factor &&
-                                         rope.low_freq_factor > 0)) {
+  if (rope.type == RopeType::Llama3 &&
+      !(rope.high_freq_factor > rope.low_freq_factor && rope.low_freq_factor > 0)) {
     return invalid_argument("rope high_freq_factor {} must be above low_freq_factor {} above 0",
                             rope.high_freq_factor, rope.low_freq_factor);
   }

@@ -33,8 +33,8 @@ struct ExpertConfig {
   int64_t count = 0;  ///< 0: none
   int64_t per_token = 0;
   int64_t intermediate_size = 0;
-  bool softmax_before_topk = true;  ///< false: over the chosen scores only
-  bool normalise_topk = true;       ///< the weights of a token sum to 1
+  bool softmax_before_topk = true;       ///< false: over the chosen scores only
+  bool normalise_topk = true;            ///< the weights of a token sum to 1
   int64_t shared_intermediate_size = 0;  ///< an expert that every token visits, gated; 0: none
 
   bool operator==(const ExpertConfig&) const = default;
@@ -73,11 +73,11 @@ struct TransformerConfig {
   RopeConfig rope;
 
   bool qkv_bias = false;
-  bool output_bias = false;       ///< of the attention's output projection
-  double attention_scale = 0;     ///< factor of q k^T
-  bool scale_by_layer = false;    ///< and divided by layer + 1
-  double attention_softcap = 0;   ///< 0: none
-  bool attention_gate = false;    ///< the output is multiplied by sigmoid of a second query half
+  bool output_bias = false;      ///< of the attention's output projection
+  double attention_scale = 0;    ///< factor of q k^T
+  bool scale_by_layer = false;   ///< and divided by layer + 1
+  double attention_softcap = 0;  ///< 0: none
+  bool attention_gate = false;   ///< the output is multiplied by sigmoid of a second query half
 
   Activation activation = Activation::Silu;
   bool gated_mlp = true;  ///< down(act(gate x) * up x), else down(act(up x))

@@ -19,10 +19,14 @@ json parse_file(const std::string& path) {
 }
 
 json llama() {
-  return {{"architectures", {"LlamaForCausalLM"}}, {"vocab_size", 64},
-          {"hidden_size", 32},                     {"intermediate_size", 48},
-          {"num_hidden_layers", 2},                {"num_attention_heads", 4},
-          {"max_position_embeddings", 128},        {"rope_theta", 10000.0}};
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"vocab_size", 64},
+          {"hidden_size", 32},
+          {"intermediate_size", 48},
+          {"num_hidden_layers", 2},
+          {"num_attention_heads", 4},
+          {"max_position_embeddings", 128},
+          {"rope_theta", 10000.0}};
 }
 
 std::string complaint(const json& config) {
@@ -31,10 +35,10 @@ std::string complaint(const json& config) {
 }
 
 TEST(HfConfig, EveryArchitectureSurvivesBeingWrittenAndRead) {
-  for (const char* name : {"llama", "llama_one_kv_head", "llama_classifier", "rope_linear",
-                           "rope_dynamic", "rope_llama3", "rope_yarn", "mistral", "qwen2", "qwen3",
-                           "qwen3_moe", "qwen3_moe_raw", "mixtral", "smollm3", "gemma2", "gpt2",
-                           "qwen3_next"}) {
+  for (const char* name :
+       {"llama", "llama_one_kv_head", "llama_classifier", "rope_linear", "rope_dynamic",
+        "rope_llama3", "rope_yarn", "mistral", "qwen2", "qwen3", "qwen3_moe", "qwen3_moe_raw",
+        "mixtral", "smollm3", "gemma2", "gpt2", "qwen3_next"}) {
     const auto read = read_hf_config(parse_file(golden::folder(name) + "/config.json"));
     ASSERT_TRUE(read.ok()) << name << ": " << read.status().message();
     const auto again = read_hf_config(write_hf_config(*read));

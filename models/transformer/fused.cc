@@ -6,6 +6,9 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <array>
+
 namespace sluice::fused {
 namespace {
 
@@ -17,10 +20,13 @@ const RowKernels& kernels() {
   return table;
 }
 
+// The typed const_data_ptr is not exported under every compiler's mangling.
+const float* floats(const at::Tensor& t) { return static_cast<const float*>(t.const_data_ptr()); }
+
 // Rows per task: enough work that a task is not smaller than its start.
 int64_t grain(int64_t n) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, n)); }
 
-float offset_of(const Norm& norm) { return norm.unit_offset ? 1.0F : 0.0F; }
+double offset_of(const Norm& norm) { return norm.unit_offset ? 1.0 : 0.0; }
 
 /// dx and dw of a norm whose input was `sum`; dsum may be undefined.
 std::pair<at::Tensor, at::Tensor> norm_backward(const at::Tensor& dout, const at::Tensor& dsum,
@@ -33,11 +39,11 @@ std::pair<at::Tensor, at::Tensor> norm_backward(const at::Tensor& dout, const at
   const at::Tensor e = dsum.defined() ? dsum.contiguous() : at::Tensor();
   at::Tensor dx = at::empty_like(sum);
   at::Tensor partial = at::zeros({blocks, n}, sum.options());
-  const float* gp = g.const_data_ptr<float>();
-  const float* ep = e.defined() ? e.const_data_ptr<float>() : nullptr;
-  const float* hp = sum.const_data_ptr<float>();
-  const float* wp = weight.const_data_ptr<float>();
-  const float* rp = r.const_data_ptr<float>();
+  const float* gp = floats(g);
+  const float* ep = e.defined() ? floats(e) : nullptr;
+  const float* hp = floats(sum);
+  const float* wp = floats(weight);
+  const float* rp = floats(r);
   auto* dp = dx.mutable_data_ptr<float>();
   auto* pp = partial.mutable_data_ptr<float>();
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
@@ -52,30 +58,30 @@ std::pair<at::Tensor, at::Tensor> norm_backward(const at::Tensor& dout, const at
   return {dx, partial.sum(0)};
 }
 
-/// y may be undefined. Returns {sum, normed}; without y only {normed}.
+/// Of one input, or of the sum of two: returns {normed}, or {sum, normed}.
 class RmsNorm : public torch::autograd::Function<RmsNorm> {
  public:
-  static variable_list forward(AutogradContext* ctx, const at::Tensor& x_in, const at::Tensor& y_in,
-                               const at::Tensor& weight, double eps, double offset) {
-    const at::Tensor x = x_in.contiguous();
-    const at::Tensor y = y_in.defined() ? y_in.contiguous() : at::Tensor();
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& weight,
+                               at::TensorList inputs, double eps, double offset) {
+    const at::Tensor x = inputs[0].contiguous();
+    const at::Tensor y = inputs.size() > 1 ? inputs[1].contiguous() : at::Tensor();
     const int64_t n = x.size(-1);
     const int64_t rows = x.numel() / n;
     at::Tensor sum = y.defined() ? at::empty_like(x) : x;
     at::Tensor out = at::empty_like(x);
     at::Tensor r = at::empty({rows}, x.options());
-    const float* xp = x.const_data_ptr<float>();
-    const float* yp = y.defined() ? y.const_data_ptr<float>() : nullptr;
+    const float* xp = floats(x);
+    const float* yp = y.defined() ? floats(y) : nullptr;
     const at::Tensor w = weight.contiguous();
-    const float* wp = w.const_data_ptr<float>();
+    const float* wp = floats(w);
     float* sp = y.defined() ? sum.mutable_data_ptr<float>() : nullptr;
     auto* op = out.mutable_data_ptr<float>();
     auto* rp = r.mutable_data_ptr<float>();
     at::parallel_for(0, rows, grain(n), [&](int64_t begin, int64_t end) {
       const int64_t at = begin * n;
-      kernels().rms_norm(xp + at, yp == nullptr ? nullptr : yp + at, wp,
-                         static_cast<float>(offset), eps, end - begin, n,
-                         sp == nullptr ? nullptr : sp + at, op + at, rp + begin);
+      kernels().rms_norm(xp + at, yp == nullptr ? nullptr : yp + at, wp, static_cast<float>(offset),
+                         eps, end - begin, n, sp == nullptr ? nullptr : sp + at, op + at,
+                         rp + begin);
     });
     ctx->save_for_backward({sum, weight, r});
     ctx->saved_data["offset"] = offset;
@@ -92,7 +98,8 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
     at::Tensor dout = added ? grads[1] : grads[0];
     if (!dout.defined()) dout = at::zeros_like(saved[0]);
     const auto [dx, dw] = norm_backward(dout, dsum, saved[0], saved[1], saved[2], offset);
-    return {dx, added ? dx : at::Tensor(), dw, at::Tensor(), at::Tensor()};
+    if (added) return {dw, dx, dx, at::Tensor(), at::Tensor()};
+    return {dw, dx, at::Tensor(), at::Tensor()};
   }
 };
 
@@ -104,7 +111,7 @@ class SwiGlu : public torch::autograd::Function<SwiGlu> {
     std::vector<int64_t> sizes = gate_up.sizes().vec();
     sizes.back() = n;
     at::Tensor out = at::empty(sizes, gate_up.options());
-    const float* in = gate_up.const_data_ptr<float>();
+    const float* in = floats(gate_up);
     auto* op = out.mutable_data_ptr<float>();
     at::parallel_for(0, out.numel() / n, grain(n), [&](int64_t begin, int64_t end) {
       kernels().swiglu(in + 2 * begin * n, end - begin, n, op + begin * n);
@@ -118,8 +125,8 @@ class SwiGlu : public torch::autograd::Function<SwiGlu> {
     const int64_t n = gate_up.size(-1) / 2;
     const at::Tensor g = grads[0].contiguous();
     at::Tensor d = at::empty_like(gate_up);
-    const float* gp = g.const_data_ptr<float>();
-    const float* in = gate_up.const_data_ptr<float>();
+    const float* gp = floats(g);
+    const float* in = floats(gate_up);
     auto* dp = d.mutable_data_ptr<float>();
     at::parallel_for(0, g.numel() / n, grain(n), [&](int64_t begin, int64_t end) {
       kernels().swiglu_backward(gp + begin * n, in + 2 * begin * n, end - begin, n,
@@ -147,9 +154,9 @@ class SplitHeads : public torch::autograd::Function<SplitHeads> {
     at::Tensor q = at::empty({s.tokens, heads, dim}, qkv.options());
     at::Tensor k = at::empty({s.tokens, kv_heads, dim}, qkv.options());
     at::Tensor v = at::empty({s.tokens, kv_heads, dim}, qkv.options());
-    const float* in = qkv.const_data_ptr<float>();
-    const float* c = cos.const_data_ptr<float>();
-    const float* n = sin.const_data_ptr<float>();
+    const float* in = floats(qkv);
+    const float* c = floats(cos);
+    const float* n = floats(sin);
     auto* qp = q.mutable_data_ptr<float>();
     auto* kp = k.mutable_data_ptr<float>();
     auto* vp = v.mutable_data_ptr<float>();
@@ -160,8 +167,8 @@ class SplitHeads : public torch::autograd::Function<SplitHeads> {
       const float* nb = n + begin * s.half;
       const RowKernels& f = kernels();
       f.rotate(x, s.all(), cb, nb, false, rows, heads, dim, s.half, qp + begin * s.q(), s.q());
-      f.rotate(x + s.q(), s.all(), cb, nb, false, rows, kv_heads, dim, s.half,
-               kp + begin * s.kv(), s.kv());
+      f.rotate(x + s.q(), s.all(), cb, nb, false, rows, kv_heads, dim, s.half, kp + begin * s.kv(),
+               s.kv());
       f.rotate(x + s.q() + s.kv(), s.all(), cb, nb, false, rows, kv_heads, dim, 0,
                vp + begin * s.kv(), s.kv());
     });
@@ -179,18 +186,17 @@ class SplitHeads : public torch::autograd::Function<SplitHeads> {
     const int64_t dim = ctx->saved_data["dim"].toInt();
     const Split s{saved[0].size(0), heads, kv_heads, dim, saved[0].size(1)};
     const auto dense = [&](const at::Tensor& g, int64_t n) {
-      return g.defined() ? g.contiguous()
-                         : at::zeros({s.tokens, n, dim}, saved[0].options());
+      return g.defined() ? g.contiguous() : at::zeros({s.tokens, n, dim}, saved[0].options());
     };
     const at::Tensor dq = dense(grads[0], heads);
     const at::Tensor dk = dense(grads[1], kv_heads);
     const at::Tensor dv = dense(grads[2], kv_heads);
     at::Tensor out = at::empty({s.tokens, s.all()}, dq.options());
-    const float* c = saved[0].const_data_ptr<float>();
-    const float* n = saved[1].const_data_ptr<float>();
-    const float* qp = dq.const_data_ptr<float>();
-    const float* kp = dk.const_data_ptr<float>();
-    const float* vp = dv.const_data_ptr<float>();
+    const float* c = floats(saved[0]);
+    const float* n = floats(saved[1]);
+    const float* qp = floats(dq);
+    const float* kp = floats(dk);
+    const float* vp = floats(dv);
     auto* op = out.mutable_data_ptr<float>();
     at::parallel_for(0, s.tokens, grain(s.all()), [&](int64_t begin, int64_t end) {
       const int64_t rows = end - begin;
@@ -199,8 +205,8 @@ class SplitHeads : public torch::autograd::Function<SplitHeads> {
       const float* nb = n + begin * s.half;
       const RowKernels& f = kernels();
       f.rotate(qp + begin * s.q(), s.q(), cb, nb, true, rows, heads, dim, s.half, o, s.all());
-      f.rotate(kp + begin * s.kv(), s.kv(), cb, nb, true, rows, kv_heads, dim, s.half,
-               o + s.q(), s.all());
+      f.rotate(kp + begin * s.kv(), s.kv(), cb, nb, true, rows, kv_heads, dim, s.half, o + s.q(),
+               s.all());
       f.rotate(vp + begin * s.kv(), s.kv(), cb, nb, true, rows, kv_heads, dim, 0,
                o + s.q() + s.kv(), s.all());
     });
@@ -215,12 +221,12 @@ bool takes(const at::Tensor& x) noexcept {
 }
 
 at::Tensor rms_norm(const Norm& norm, const at::Tensor& x) {
-  return RmsNorm::apply(x, at::Tensor(), norm.weight, norm.eps,
-                        static_cast<double>(offset_of(norm)))[0];
+  return RmsNorm::apply(norm.weight, at::TensorList(x), norm.eps, offset_of(norm))[0];
 }
 
 AddedNorm add_rms_norm(const Norm& norm, const at::Tensor& x, const at::Tensor& y) {
-  auto both = RmsNorm::apply(x, y, norm.weight, norm.eps, static_cast<double>(offset_of(norm)));
+  const std::array<at::Tensor, 2> inputs = {x, y};
+  auto both = RmsNorm::apply(norm.weight, at::TensorList(inputs), norm.eps, offset_of(norm));
   return {both[0], both[1]};
 }
 
@@ -228,9 +234,9 @@ at::Tensor swiglu(const at::Tensor& gate_up) { return SwiGlu::apply(gate_up); }
 
 Heads split_heads(const at::Tensor& qkv, const HeadShape& shape, const RopeTable* rope) {
   const at::Tensor none = at::empty({qkv.size(0), 0}, qkv.options().requires_grad(false));
-  auto parts = SplitHeads::apply(qkv, rope == nullptr ? none : rope->cos,
-                                 rope == nullptr ? none : rope->sin, shape.heads, shape.kv_heads,
-                                 shape.head_dim);
+  auto parts =
+      SplitHeads::apply(qkv, rope == nullptr ? none : rope->cos, rope == nullptr ? none : rope->sin,
+                        shape.heads, shape.kv_heads, shape.head_dim);
   return {parts[0], parts[1], parts[2]};
 }
 

@@ -11,8 +11,7 @@ namespace {
 
 at::Tensor start(const DeltaInputs& in, const at::Tensor& state) {
   if (state.defined()) return state;
-  return at::zeros({in.k.size(0), in.k.size(2), in.v.size(2)},
-                   in.v.options().requires_grad(false));
+  return at::zeros({in.k.size(0), in.k.size(2), in.v.size(2)}, in.v.options().requires_grad(false));
 }
 
 }  // namespace
@@ -24,8 +23,7 @@ DeltaResult gated_delta_recurrent(const DeltaInputs& in, const at::Tensor& state
     const at::Tensor k = in.k.select(1, t);
     s = s * in.decay.select(1, t).exp().unsqueeze(-1).unsqueeze(-1);
     const at::Tensor known = at::matmul(k.unsqueeze(1), s).squeeze(1);
-    const at::Tensor written =
-        (in.v.select(1, t) - known) * in.beta.select(1, t).unsqueeze(-1);
+    const at::Tensor written = (in.v.select(1, t) - known) * in.beta.select(1, t).unsqueeze(-1);
     s = s + k.unsqueeze(-1) * written.unsqueeze(1);
     outputs.push_back(at::matmul(in.q.select(1, t).unsqueeze(1), s));
   }
@@ -52,8 +50,8 @@ DeltaResult gated_delta_chunked(const DeltaInputs& in, const at::Tensor& state, 
     // system with ones on its diagonal, (I + L) w = beta (v - exp(gamma) k^T s).
     const at::Tensor beta_k = k * beta;
     const at::Tensor system = at::matmul(beta_k, k.transpose(1, 2)) * between;
-    const at::Tensor wanted = in.v.narrow(1, begin, n) * beta -
-                              at::matmul(beta_k * gamma.exp().unsqueeze(-1), s);
+    const at::Tensor wanted =
+        in.v.narrow(1, begin, n) * beta - at::matmul(beta_k * gamma.exp().unsqueeze(-1), s);
     const at::Tensor written = at::linalg_solve_triangular(system, wanted, /*upper=*/false,
                                                            /*left=*/true, /*unitriangular=*/true);
     outputs.push_back(at::matmul(q * gamma.exp().unsqueeze(-1), s) +

@@ -13,9 +13,7 @@ namespace {
 constexpr int64_t kChunkedFrom = 8;
 constexpr double kUnitEps = 1e-6;
 
-at::Tensor unit(const at::Tensor& x) {
-  return x * at::rsqrt(x.square().sum(-1, true) + kUnitEps);
-}
+at::Tensor unit(const at::Tensor& x) { return x * at::rsqrt(x.square().sum(-1, true) + kUnitEps); }
 
 }  // namespace
 
@@ -34,18 +32,17 @@ GatedDeltaBlock::GatedDeltaBlock(const TransformerConfig& config, const Paramete
 }
 
 at::Tensor GatedDeltaBlock::sequence(const at::Tensor& qkv, const at::Tensor& decay,
-                                     const at::Tensor& beta, int64_t index,
-                                     KvCache* cache) const {
+                                     const at::Tensor& beta, int64_t index, KvCache* cache) const {
   const int64_t keys = config_.key_heads * config_.key_dim;
   const int64_t values = config_.value_heads * config_.value_dim;
   const int64_t share = config_.value_heads / config_.key_heads;
   LinearAttentionState* held = cache == nullptr ? nullptr : &cache->state(layer_, index);
   // Causal convolution, channel by channel, over the inputs and the few before them.
   const int64_t before = config_.conv_kernel - 1;
-  const at::Tensor earlier = held != nullptr && held->conv.defined()
-                                 ? held->conv
-                                 : at::zeros({qkv.size(1), before},
-                                             qkv.options().requires_grad(false));
+  const at::Tensor earlier =
+      held != nullptr && held->conv.defined()
+          ? held->conv
+          : at::zeros({qkv.size(1), before}, qkv.options().requires_grad(false));
   const at::Tensor inputs = at::cat({earlier, qkv.t()}, 1);
   const std::vector<int64_t> one = {1};
   const std::vector<int64_t> none = {0};
@@ -85,14 +82,12 @@ at::Tensor GatedDeltaBlock::forward(const at::Tensor& x, const ForwardContext& c
                         .split_with_sizes({config_.key_dim, config_.key_dim,
                                            share * config_.value_dim, share * config_.value_dim},
                                           -1);
-  const auto ba = context.linear.apply(in_ba_, x)
-                      .view({tokens, config_.key_heads, 2 * share})
-                      .chunk(2, -1);
-  const at::Tensor qkv =
-      at::cat({qkvz[0].flatten(1), qkvz[1].flatten(1), qkvz[2].flatten(1)}, 1);
+  const auto ba =
+      context.linear.apply(in_ba_, x).view({tokens, config_.key_heads, 2 * share}).chunk(2, -1);
+  const at::Tensor qkv = at::cat({qkvz[0].flatten(1), qkvz[1].flatten(1), qkvz[2].flatten(1)}, 1);
   const at::Tensor beta = at::sigmoid(ba[0].flatten(1));
-  const at::Tensor decay = -decay_log_.to(at::kFloat).exp() *
-                           at::softplus(ba[1].flatten(1).to(at::kFloat) + dt_bias_);
+  const at::Tensor decay =
+      -decay_log_.to(at::kFloat).exp() * at::softplus(ba[1].flatten(1).to(at::kFloat) + dt_bias_);
   std::vector<at::Tensor> outputs;
   for (int64_t i = 0; i < context.batch.sequences(); ++i) {
     const int64_t begin = context.batch.cu_seqlens[static_cast<size_t>(i)];

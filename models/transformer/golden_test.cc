@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kLogitTolerance = 1e-4;
 constexpr double kGradientTolerance = 1e-4;  // of the largest entry of the gradient
+// What rounding leaves of a gradient that is zero, as that of a key's bias under the softmax.
+constexpr double kGradientNoise = 1e-7;
 
 at::Tensor scores(const Transformer& model, const PackedBatch& batch) {
   const at::Tensor hidden = model.forward(batch);
@@ -60,7 +62,8 @@ TEST_P(Golden, GradientsEqualTransformers) {
     ASSERT_TRUE(tensor.grad().defined()) << name;
     const double scale = expected.abs().max().item<double>();
     EXPECT_GT(scale, 0) << name;
-    EXPECT_LE((tensor.grad() - expected).abs().max().item<double>(), kGradientTolerance * scale)
+    EXPECT_LE((tensor.grad() - expected).abs().max().item<double>(),
+              kGradientTolerance * scale + kGradientNoise)
         << name;
   }
 }

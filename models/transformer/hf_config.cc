@@ -147,7 +147,8 @@ TransformerConfig read_common(HfConfig& hf, const TransformerConfig& otherwise) 
   c.hidden_size = hf.integer("hidden_size");
   c.intermediate_size = hf.integer("intermediate_size");
   c.heads = hf.integer("num_attention_heads");
-  c.kv_heads = hf.integer("num_key_value_heads", otherwise.kv_heads > 0 ? otherwise.kv_heads : c.heads);
+  c.kv_heads =
+      hf.integer("num_key_value_heads", otherwise.kv_heads > 0 ? otherwise.kv_heads : c.heads);
   const int64_t even = c.heads > 0 ? c.hidden_size / c.heads : 0;
   c.head_dim = hf.integer("head_dim", otherwise.head_dim > 0 ? otherwise.head_dim : even);
   c.max_positions = hf.integer("max_position_embeddings", otherwise.max_positions);
@@ -177,13 +178,13 @@ void read_layer_types(HfConfig& hf, int64_t window, TransformerConfig& config) {
   for (size_t i = 0; i < config.layers.size(); ++i) {
     LayerConfig& layer = config.layers[i];
     layer.window = types[i] == "sliding_attention" ? window : 0;
-    layer.mixer =
-        types[i] == "linear_attention" ? MixerKind::GatedDelta : MixerKind::Attention;
+    layer.mixer = types[i] == "linear_attention" ? MixerKind::GatedDelta : MixerKind::Attention;
     if (types[i] != "full_attention" && types[i] != "sliding_attention" &&
         types[i] != "linear_attention") {
-      hf.complain(fmt::format("key 'layer_types': unknown type '{}' (known: full_attention, "
-                              "sliding_attention, linear_attention)",
-                              types[i]));
+      hf.complain(
+          fmt::format("key 'layer_types': unknown type '{}' (known: full_attention, "
+                      "sliding_attention, linear_attention)",
+                      types[i]));
     }
   }
 }

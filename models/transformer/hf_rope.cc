@@ -52,11 +52,12 @@ RopeConfig HfConfig::rope(double default_theta, int64_t max_positions, double de
   rope.partial_rotary_factor = hf.number("partial_rotary_factor", default_partial);
   if (rope.type != RopeType::Default) {
     rope.original_max_positions = hf.integer("original_max_position_embeddings", max_positions);
-    const double stretched = rope.original_max_positions > 0
-                                 ? static_cast<double>(max_positions) /
-                                       static_cast<double>(rope.original_max_positions)
-                                 : 1;
-    rope.factor = rope.type == RopeType::Yarn ? hf.number("factor", stretched) : hf.number("factor");
+    const double stretched =
+        rope.original_max_positions > 0
+            ? static_cast<double>(max_positions) / static_cast<double>(rope.original_max_positions)
+            : 1;
+    rope.factor =
+        rope.type == RopeType::Yarn ? hf.number("factor", stretched) : hf.number("factor");
   }
   if (rope.type == RopeType::Llama3) {
     rope.low_freq_factor = hf.number("low_freq_factor");

@@ -88,9 +88,9 @@ at::Tensor PlainLinearOp::apply_group(std::span<const Linear> layers, const at::
     weights.push_back(layer.weight);
     if (layer.bias.defined()) biases.push_back(layer.bias);
   }
-  const bool together = spanning(weights).defined() &&
-                        (biases.empty() || (biases.size() == weights.size() &&
-                                            spanning(biases).defined()));
+  const bool together =
+      spanning(weights).defined() &&
+      (biases.empty() || (biases.size() == weights.size() && spanning(biases).defined()));
   if (!together) return LinearOp::apply_group(layers, x);
   return GroupedLinear::apply(x, at::TensorList(weights), at::TensorList(biases));
 }

@@ -58,8 +58,7 @@ at::Tensor ExpertsBlock::forward(const at::Tensor& x, const LinearOp& linear) co
   for (int64_t e = 0; e < config_.count; ++e) {
     const int64_t n = counts.data_ptr<int64_t>()[e];
     if (n == 0) continue;
-    outputs.push_back(
-        experts_[static_cast<size_t>(e)].forward(inputs.narrow(0, begin, n), linear));
+    outputs.push_back(experts_[static_cast<size_t>(e)].forward(inputs.narrow(0, begin, n), linear));
     begin += n;
   }
   at::Tensor out = at::zeros_like(x);

@@ -71,15 +71,14 @@ TEST_P(Forward, TokenByTokenWithCacheEqualsFull) {
   ContiguousKvCache cache(static_cast<int64_t>(config_.layers.size()), 2);
   // A prompt of different lengths first, then both sequences one token at a time.
   const std::vector<int64_t> prompt = {9, 3};
-  static_cast<void>(
-      model().forward(pack({{rows[0].begin(), rows[0].begin() + prompt[0]},
-                            {rows[1].begin(), rows[1].begin() + prompt[1]}}),
-                      &cache));
+  static_cast<void>(model().forward(pack({{rows[0].begin(), rows[0].begin() + prompt[0]},
+                                          {rows[1].begin(), rows[1].begin() + prompt[1]}}),
+                                    &cache));
   for (int64_t step = 0; step < 8; ++step) {
     const int64_t a = prompt[0] + step;
     const int64_t b = prompt[1] + step;
-    const PackedBatch next = pack(
-        {{rows[0][static_cast<size_t>(a)]}, {rows[1][static_cast<size_t>(b)]}}, {a, b});
+    const PackedBatch next =
+        pack({{rows[0][static_cast<size_t>(a)]}, {rows[1][static_cast<size_t>(b)]}}, {a, b});
     const at::Tensor got = model().forward(next, &cache);
     EXPECT_LE(difference(got[0], full[a]), kTolerance) << "step " << step;
     EXPECT_LE(difference(got[1], full[static_cast<int64_t>(rows[0].size()) + b]), kTolerance)
@@ -134,9 +133,9 @@ TEST(Transformer, BatchWithAnEmptySequenceIsTheOthers) {
   ASSERT_TRUE(loaded.ok());
   const at::NoGradGuard no_grad;
   const std::vector<int64_t> row = {4, 5, 6};
-  EXPECT_LE(difference(loaded->model.forward(pack({{}, row, {}})),
-                       loaded->model.forward(pack({row}))),
-            kTolerance);
+  EXPECT_LE(
+      difference(loaded->model.forward(pack({{}, row, {}})), loaded->model.forward(pack({row}))),
+      kTolerance);
 }
 
 TEST(Transformer, HalfPrecisionFollowsFullPrecision) {

@@ -23,8 +23,8 @@ class Builder {
   }
 
  private:
-  void add(std::string name, std::vector<int64_t> shape,
-           ParameterInit init = ParameterInit::Normal, std::string group = "") {
+  void add(std::string name, std::vector<int64_t> shape, ParameterInit init = ParameterInit::Normal,
+           std::string group = "") {
     specs_.push_back({std::move(name), std::move(shape), init, std::move(group)});
   }
 
@@ -79,8 +79,8 @@ class Builder {
 
   void mlp(const std::string& at, int64_t inner) {
     if (c_.gated_mlp) {
-      group(at + ".gate_up", {{at + ".gate_proj", inner}, {at + ".up_proj", inner}},
-            c_.hidden_size, c_.mlp_bias);
+      group(at + ".gate_up", {{at + ".gate_proj", inner}, {at + ".up_proj", inner}}, c_.hidden_size,
+            c_.mlp_bias);
     } else {
       linear(at + ".up_proj", inner, c_.hidden_size, c_.mlp_bias);
     }

@@ -37,7 +37,9 @@ at::Tensor Parameters::random_tensor(const ParameterSpec& spec, double range, Ra
   return values;
 }
 
-std::string shape_text(at::IntArrayRef shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(at::IntArrayRef shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 Parameters Parameters::allocate(const std::vector<ParameterSpec>& specs, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;

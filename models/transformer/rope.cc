@@ -57,8 +57,12 @@ void stretch_yarn(const RopeConfig& rope, int64_t dim, std::vector<float>& freqs
   high = std::min(high, d - 1);
   if (low == high) high += 0.001;
   for (size_t i = 0; i < freqs.size(); ++i) {
-    const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
-    freqs[i] = static_cast<float>(freqs[i] / rope.factor * ramp + freqs[i] * (1 - ramp));
+    // In fp32 and in this order, as the reference: near the ends the rounding shows.
+    const float ramp = std::clamp(
+        (static_cast<float>(i) - static_cast<float>(low)) / static_cast<float>(high - low), 0.0F,
+        1.0F);
+    const float kept = 1 - ramp;
+    freqs[i] = freqs[i] / static_cast<float>(rope.factor) * (1 - kept) + freqs[i] * kept;
   }
 }
 
@@ -87,9 +91,9 @@ std::vector<float> rope_inv_freq(const RopeConfig& rope, int64_t head_dim, int64
   const int64_t dim = rotary_dim(rope, head_dim);
   double base = rope.theta;
   if (rope.type == RopeType::Dynamic && length > max_positions && dim > 2) {
-    const double grown = rope.factor * static_cast<double>(length) /
-                             static_cast<double>(max_positions) -
-                         (rope.factor - 1);
+    const double grown =
+        rope.factor * static_cast<double>(length) / static_cast<double>(max_positions) -
+        (rope.factor - 1);
     base *= std::pow(grown, static_cast<double>(dim) / static_cast<double>(dim - 2));
   }
   std::vector<float> freqs(static_cast<size_t>(dim / 2));

@@ -18,7 +18,8 @@ float total(const float* lanes) {
   return static_cast<float>(sum);
 }
 
-/// exp by 2^n * e^f with |f| <= ln 2 / 2 and a polynomial of degree 6: below 2 ulp where it is used.
+/// exp by 2^n * e^f with |f| <= ln 2 / 2 and a polynomial of degree 6: below 2 ulp where it is
+/// used.
 inline float exp_of(float x) {
   constexpr float kLog2e = 1.44269504088896341F;
   constexpr float kLn2High = 0.693359375F;

@@ -33,9 +33,8 @@ TransformerConfig read(HfConfig& hf) {
   c.qkv_bias = c.output_bias = c.mlp_bias = true;
   c.gated_mlp = false;
   c.activation = hf.activation("activation_function", "gelu_new");
-  c.attention_scale = hf.flag("scale_attn_weights", true)
-                          ? 1 / std::sqrt(static_cast<double>(c.head_dim))
-                          : 1;
+  c.attention_scale =
+      hf.flag("scale_attn_weights", true) ? 1 / std::sqrt(static_cast<double>(c.head_dim)) : 1;
   c.scale_by_layer = hf.flag("scale_attn_by_inverse_layer_idx", false);
   c.tied_head = hf.flag("tie_word_embeddings", true);
   c.initializer_range = hf.number("initializer_range", 0.02);

@@ -28,8 +28,8 @@ TransformerConfig read(HfConfig& hf) {
   }
   if (!hf.status().ok()) return c;
   for (size_t i = 0; i < c.layers.size(); ++i) {
-    c.layers[i].rope = rotated.empty() ? (static_cast<int64_t>(i) + 1) % interval != 0
-                                       : rotated[i] != 0;
+    c.layers[i].rope =
+        rotated.empty() ? (static_cast<int64_t>(i) + 1) % interval != 0 : rotated[i] != 0;
   }
   if (hf.flag("use_sliding_window", false) && hf.has("sliding_window")) {
     const int64_t window = hf.integer("sliding_window");

@@ -16,6 +16,7 @@ const std::vector<Bench>& benches() {
        run_time_to_475},
       {"repeat", "the same seed twice, and a resumed run, give the same bits", run_repeat},
       {"learning", "scores of 5 seeds on CartPole-v1 and Pendulum-v1", run_learning},
+      {"load", "seconds from a model's file to ready tensors: safetensors and GGUF", run_load},
       {"forward", "tokens/s of SmolLM2-135M's shape in fp32, 2,048 packed tokens, beside its peer",
        run_forward},
       {"backward", "the same with loss and all gradients", run_backward},

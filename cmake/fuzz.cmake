@@ -1,7 +1,8 @@
 # add_fuzz_target(NAME SOURCE f.cc CORPUS dir [DEPS targets ..] [RUNS n] [TORCH])
 # SOURCE defines LLVMFuzzerTestOneInput. Under clang the program is libFuzzer's: run it with a folder
 # to fuzz for real. Under other compilers a small driver replays the corpus and then RUNS mutations of
-# it. Either way a CTest entry (label unit) replays the corpus and does RUNS inputs from a fixed seed.
+# it. To be guided by the code under test, build with -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link.
+# Either way a CTest entry (label unit) replays the corpus and does RUNS inputs from a fixed seed.
 include(CheckCXXSourceCompiles)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)

@@ -31,8 +31,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   AtomicFile out;
   out.path_ = path;
   out.temporary_ = temporary_name(path);
-  out.descriptor_ =
-      ::open(out.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  out.descriptor_ = ::open(out.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (out.descriptor_ < 0) return errno_status(errno, fmt::format("cannot write '{}'", path));
   return out;
 }

@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-/// Writes a large file piece by piece so that a crash at any moment leaves either the old content or
-/// the new: a temporary file beside it, fsync, rename. Without commit() the temporary file is removed
-/// and the old one stays.
+/// Writes a large file piece by piece so that a crash at any moment leaves either the old content
+/// or the new: a temporary file beside it, fsync, rename. Without commit() the temporary file is
+/// removed and the old one stays.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);

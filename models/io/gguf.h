@@ -48,6 +48,9 @@ struct GgufValue {
   std::variant<int64_t, double, std::string, GgufArray> value;
 };
 
+/// The number that GGUF files write for a tensor type; the type must be one of theirs.
+[[nodiscard]] uint32_t gguf_type_number(StoredType type);
+
 /// One tensor of a GGUF file; `shape` is in the order of Hugging Face: rows first, the fastest
 /// dimension last.
 struct GgufTensor {

@@ -154,7 +154,7 @@ Status add_experts(const GgufHeader& header, const std::string& arch, json& out)
   RETURN_IF_ERROR(check_size(prefix + "expert_count", experts));
   ASSIGN_OR_RETURN(out["num_experts_per_tok"], header.integer(prefix + "expert_used_count"));
   if (arch == "llama") {
-    out["architectures"] = {"MixtralForCausalLM"};
+    out["architectures"] = json::array({"MixtralForCausalLM"});
     out["model_type"] = "mixtral";
     out["num_local_experts"] = experts;
     out.erase("attention_bias");
@@ -193,7 +193,7 @@ Result<json> gguf_config(const GgufHeader& header, const std::vector<float>& rop
   if (embedding == nullptr || embedding->shape.size() != 2) {
     return invalid_argument("there is no matrix 'token_embd.weight'");
   }
-  json out{{"architectures", {family->architecture}},
+  json out{{"architectures", json::array({family->architecture})},
            {"model_type", family->model_type},
            {"vocab_size", embedding->shape[0]},
            {"tie_word_embeddings", find_tensor(header, "output.weight") == nullptr},

@@ -329,6 +329,13 @@ std::string_view name(GgufType type) noexcept {
   return i < kTypeNames.size() ? kTypeNames[i] : "unknown";
 }
 
+uint32_t gguf_type_number(StoredType type) {
+  const auto* row = std::find_if(std::begin(kTensorTypes), std::end(kTensorTypes),
+                                 [&](const TensorTypeRow& r) { return r.type == type; });
+  SLUICE_CHECK(row != std::end(kTensorTypes)) << name(type);
+  return row->number;
+}
+
 Result<GgufHeader> GgufHeader::parse(const ByteSource& source) {
   Cursor in(source);
   char magic[4];

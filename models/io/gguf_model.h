@@ -42,8 +42,17 @@ Result<nlohmann::json> gguf_generation_config(const GgufHeader& header);
 Result<std::vector<GgufSource>> gguf_sources(const GgufHeader& header,
                                              const nlohmann::json& config);
 
-/// The name that a GGUF file of `architecture` gives to a Hugging Face tensor; NotFound.
-Result<std::string> gguf_tensor_name(const std::string& architecture, const std::string& name);
+/// Where a Hugging Face tensor goes in a GGUF file: the reverse of GgufSource.
+struct GgufTarget {
+  std::string name;
+  std::vector<int64_t> shape;                     ///< of this tensor, or of one expert
+  GgufTransform transform = GgufTransform::None;  ///< to be done, not undone
+  int64_t heads = 0;
+  int64_t slice = -1;  ///< expert, when GGUF stacks them
+};
+/// NotFound when the architecture has no such tensor.
+Result<GgufTarget> gguf_target(const std::string& architecture, const nlohmann::json& config,
+                               const std::string& name, const std::vector<int64_t>& shape);
 
 /// tokenizer.json in Hugging Face form, from the tokenizer.ggml keys: byte-level BPE (`gpt2`) with
 /// the pre-tokenizers gpt-2, smollm (and its equals), llama-bpe and qwen2; SentencePiece BPE

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
+#include <cstdlib>
 #include <optional>
 
 namespace sluice {
@@ -146,7 +146,13 @@ Status set_transform(const GgufTransform transform, const std::string& arch, con
   const bool q = stem.ends_with(".attn_q");
   if (arch != "llama" || (!q && !stem.ends_with(".attn_k"))) return {};
   out.transform = GgufTransform::UnpermuteHeads;
-  out.heads = config.at(q ? "num_attention_heads" : "num_key_value_heads").get<int64_t>();
+  const char* key =
+      q || !config.contains("num_key_value_heads") ? "num_attention_heads" : "num_key_value_heads";
+  const auto heads = config.find(key);
+  if (heads == config.end() || !heads->is_number_integer() || heads->get<int64_t>() <= 0) {
+    return invalid_argument("config.json: '{}' is not a positive whole number", key);
+  }
+  out.heads = heads->get<int64_t>();
   const int64_t rows = out.shape.empty() ? 0 : out.shape[0];
   if (rows % (2 * out.heads) != 0) {
     return invalid_argument("tensor '{}{}' has {} rows, which {} heads do not divide", stem,
@@ -206,14 +212,26 @@ Result<std::vector<GgufSource>> gguf_sources(const GgufHeader& header, const jso
   return out;
 }
 
-Result<std::string> gguf_tensor_name(const std::string& architecture, const std::string& name) {
+Result<GgufTarget> gguf_target(const std::string& architecture, const json& config,
+                               const std::string& name, const std::vector<int64_t>& shape) {
   const auto [stem, suffix] = stem_and_suffix(name);
   for (const NameRow& row : rows_of(architecture)) {
-    if (const auto match = fits(row.hf, stem)) {
-      return filled(row.gguf, *match) + std::string(suffix);
-    }
+    const auto match = fits(row.hf, stem);
+    if (!match) continue;
+    // The transformation is found as for reading, whose rules go by the GGUF name.
+    GgufSource source;
+    source.shape = shape;
+    const std::string gguf_stem = filled(row.gguf, *match);
+    RETURN_IF_ERROR(set_transform(row.transform, architecture, config, gguf_stem, source));
+    GgufTarget out;
+    out.name = gguf_stem + std::string(suffix);
+    out.shape = source.shape;
+    out.transform = source.transform;
+    out.heads = source.heads;
+    if (!match->expert.empty()) out.slice = std::atoll(match->expert.c_str());
+    return out;
   }
-  return error(Code::NotFound, "tensor '{}' has no GGUF name in architecture '{}'", name,
+  return error(Code::NotFound, "tensor '{}' has no place in a GGUF file of architecture '{}'", name,
                architecture);
 }
 

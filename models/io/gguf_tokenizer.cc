@@ -1,4 +1,5 @@
 #include "models/io/gguf_model.h"
+#include "models/io/gguf_regexes.h"
 #include "models/io/json_text.h"
 
 #include <nlohmann/json.hpp>
@@ -12,10 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kLlama3Regex =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr const char* kQwen2Regex =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+using internal::kLlama3Regex;
+using internal::kQwen2Regex;
 
 enum class TokenType : uint8_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 

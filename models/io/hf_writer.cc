@@ -20,8 +20,8 @@ std::string text_of(const json& value) {
 Status write_tokenizer_config(const std::string& folder, json config) {
   const auto chat = config.find("chat_template");
   if (chat != config.end() && chat->is_string()) {
-    RETURN_IF_ERROR(write_file_synced(folder + "/chat_template.jinja",
-                                      chat->get_ref<const std::string&>()));
+    RETURN_IF_ERROR(
+        write_file_synced(folder + "/chat_template.jinja", chat->get_ref<const std::string&>()));
     config.erase(chat);
   }
   json specials = json::object();
@@ -56,8 +56,8 @@ Status write_hf_folder(const std::string& path, const HfFolderContent& content) 
   const std::string& folder = target.folder();
   RETURN_IF_ERROR(write_file_synced(folder + "/config.json", text_of(*content.config)));
   if (content.generation_config != nullptr && !content.generation_config->empty()) {
-    RETURN_IF_ERROR(write_file_synced(folder + "/generation_config.json",
-                                      text_of(*content.generation_config)));
+    RETURN_IF_ERROR(
+        write_file_synced(folder + "/generation_config.json", text_of(*content.generation_config)));
   }
   if (content.tokenizer_json != nullptr) {
     RETURN_IF_ERROR(
@@ -66,8 +66,8 @@ Status write_hf_folder(const std::string& path, const HfFolderContent& content) 
   if (content.tokenizer_config != nullptr && !content.tokenizer_config->empty()) {
     RETURN_IF_ERROR(write_tokenizer_config(folder, *content.tokenizer_config));
   }
-  RETURN_IF_ERROR(write_safetensors_set(folder, content.tensors, content.producer,
-                                        content.max_shard_bytes));
+  RETURN_IF_ERROR(
+      write_safetensors_set(folder, content.tensors, content.producer, content.max_shard_bytes));
   return target.commit();
 }
 
@@ -94,9 +94,9 @@ Status convert_to_hf(const Checkpoint& from, const std::string& path,
     return from.read(content.tensors[i].name, content.tensors[i].type);
   };
   json config = from.config();
-  const auto largest = std::max_element(
-      elements.begin(), elements.end(),
-      [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto largest =
+      std::max_element(elements.begin(), elements.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   if (largest != elements.end() && torch_name(largest->first) != nullptr) {
     config.erase("dtype");
     config["torch_dtype"] = torch_name(largest->first);

@@ -18,14 +18,15 @@ struct HfFolderContent {
   const nlohmann::json* config = nullptr;  ///< needed
   const nlohmann::json* generation_config = nullptr;
   const nlohmann::json* tokenizer_json = nullptr;
-  const nlohmann::json* tokenizer_config = nullptr;  ///< a "chat_template" becomes a file of its own
+  const nlohmann::json* tokenizer_config =
+      nullptr;  ///< a "chat_template" becomes a file of its own
   std::vector<TensorToWrite> tensors;
   TensorProducer producer;
   uint64_t max_shard_bytes = kDefaultShardBytes;
 };
 
-/// Writes a folder that `transformers` loads: config.json, generation_config.json, weights (in shards
-/// when they are larger than a shard), tokenizer.json, tokenizer_config.json,
+/// Writes a folder that `transformers` loads: config.json, generation_config.json, weights (in
+/// shards when they are larger than a shard), tokenizer.json, tokenizer_config.json,
 /// special_tokens_map.json, chat_template.jinja. The folder appears whole or not at all;
 /// AlreadyExists when something is there.
 Status write_hf_folder(const std::string& path, const HfFolderContent& content);

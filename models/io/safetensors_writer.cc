@@ -125,8 +125,7 @@ Status write_safetensors_set(const std::string& folder, const std::vector<Tensor
   }
   json index{{"metadata", {{"total_size", total}}}, {"weight_map", json::object()}};
   for (size_t s = 0; s < shards.size(); ++s) {
-    const std::string file =
-        fmt::format("model-{:05}-of-{:05}.safetensors", s + 1, shards.size());
+    const std::string file = fmt::format("model-{:05}-of-{:05}.safetensors", s + 1, shards.size());
     std::vector<TensorToWrite> part;
     for (const size_t i : shards[s]) {
       part.push_back(tensors[i]);

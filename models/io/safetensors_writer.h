@@ -1,7 +1,6 @@
 #pragma once
-#include "models/io/stored_scalar.h"
-
 #include "dataflow/base/result.h"
+#include "models/io/stored_scalar.h"
 
 #include <ATen/core/Tensor.h>
 

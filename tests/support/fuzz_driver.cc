@@ -1,4 +1,5 @@
-// Stands in for libFuzzer where the compiler has none: replays a corpus, then seeded mutations of it.
+// Stands in for libFuzzer where the compiler has none: replays a corpus, then seeded mutations of
+// it.
 //   PROGRAM RUNS FOLDER
 #include <algorithm>
 #include <cstddef>
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<std::filesystem::path> paths;
-  for (const auto& file : std::filesystem::directory_iterator(argv[2])) paths.push_back(file.path());
+  for (const auto& file : std::filesystem::directory_iterator(argv[2]))
+    paths.push_back(file.path());
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> corpus;
   for (const auto& path : paths) {

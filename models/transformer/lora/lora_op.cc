@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 namespace sluice {
 
 at::Tensor LoraOp::apply(const Linear& layer, const at::Tensor& x) const {
@@ -15,6 +17,14 @@ at::Tensor LoraOp::apply(const Linear& layer, const at::Tensor& x) const {
   if (adapter == nullptr) return y;
   const at::Tensor low = at::linear(x.to(adapter->a.scalar_type()), adapter->a);
   return at::add(y, at::linear(low, adapter->b).to(y.scalar_type()), adapter->scale);
+}
+
+at::Tensor LoraOp::apply_group(std::span<const Linear> layers, const at::Tensor& x) const {
+  const auto plain = [&](const Linear& layer) {
+    return lora_.find(layer.name) == nullptr && &lora_.resolve(layer) == &layer;
+  };
+  if (std::all_of(layers.begin(), layers.end(), plain)) return base_.apply_group(layers, x);
+  return LinearOp::apply_group(layers, x);
 }
 
 }  // namespace sluice

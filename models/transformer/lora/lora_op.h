@@ -11,6 +11,8 @@ class LoraOp final : public LinearOp {
   LoraOp(const LinearOp& base, const LoraSet& lora) : base_(base), lora_(lora) {}
 
   [[nodiscard]] at::Tensor apply(const Linear& layer, const at::Tensor& x) const override;
+  [[nodiscard]] at::Tensor apply_group(std::span<const Linear> layers,
+                                       const at::Tensor& x) const override;
 
  private:
   const LinearOp& base_;

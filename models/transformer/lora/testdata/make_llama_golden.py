@@ -35,8 +35,11 @@ def main():
                 with torch.no_grad():
                     value.add_(torch.randn_like(value) * 0.3)
         folder = HERE / name
-        model.peft_config["default"].base_model_name_or_path = None
         model.save_pretrained(folder)
+        config_path = folder / "adapter_config.json"
+        written = json.loads(config_path.read_text())
+        written["base_model_name_or_path"] = None  # it was a path of this machine
+        config_path.write_text(json.dumps(written, indent=2, sort_keys=True) + "\n")
         (folder / "README.md").unlink(missing_ok=True)
         (folder / "adapter_model.safetensors").chmod(0o644)
         golden = load_file(MODELS / name / "golden.safetensors")

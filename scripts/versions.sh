@@ -37,4 +37,4 @@ packages=(
   libtoml11-dev libcli11-dev libspdlog-dev libfmt-dev libprotobuf-dev protobuf-compiler
   libgloo-dev libxxhash-dev zlib1g-dev "clang-format-$clang_format_version"
 )
-dev_packages=("clang-$clang_version" "libclang-rt-$clang_version-dev" clang-tidy)
+dev_packages=("clang-$clang_version" "libclang-rt-$clang_version-dev" "clang-tidy-$clang_version")

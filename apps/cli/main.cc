@@ -1,5 +1,6 @@
 #include "apps/cli/commands.h"
 #include "apps/recipes/ppo_recipe.h"
+#include "apps/run/flags.h"
 #include "apps/run/recipe.h"
 
 #include <CLI/CLI.hpp>
@@ -43,8 +44,7 @@ int command(int argc, char** argv) {
   try {
     app.parse(expand(argc, argv));
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
+    return refuse(app, e);
   }
   return exit_code;
 }

@@ -4,6 +4,7 @@
 #include "dataflow/base/result.h"
 #include "dataflow/base/snapshot.h"
 #include "dataflow/base/waker.h"
+#include "dataflow/base/whereabouts.h"
 #include "dataflow/base/worker.h"
 
 #include <functional>
@@ -20,10 +21,13 @@ namespace sluice {
 struct HostedWorker {
   std::string name;
   std::unique_ptr<Worker> worker;
+  /// Where it is inside a step; may be null.
+  std::shared_ptr<const Whereabouts> where = nullptr;
 };
 
 /// A failed loop is started again after `backoff`, doubled with every further failure up to
-/// `max_backoff`. More than `max_restarts` failures `within` a sliding window end the run.
+/// `max_backoff`. More than `max_restarts` failures `within` a sliding window end the run, and so
+/// does a loop that can never be made when the run begins.
 struct RestartPolicy {
   int64_t max_restarts = 3;
   TimeNs within = 60 * kSecond;
@@ -37,6 +41,8 @@ struct LoopSpec {
   int stage = 0;          ///< shutdown order: 0 sources, 1 services, 2 trainer; started in reverse
   bool ends_run = false;  ///< the run ends well once every loop so marked has finished
   RestartPolicy restart = {};
+  /// A checkpoint without the state of this loop is worth nothing.
+  bool essential = true;
   /// Builds and wires the workers and restores their state. Runs on the loop's thread, attempt 0
   /// first and one more after each failure. The Waker outlives the workers; a restart gets the same
   /// one, except after a hang.
@@ -67,8 +73,8 @@ struct LoopStatus {
 struct ControlOptions {
   Clock& clock;
   MetricRegistry& metrics;
-  /// A step that takes longer is reported as hung: its thread is abandoned and the loop restarted
-  /// within its budget. 0: never.
+  /// A step, or a save, that takes longer is reported as hung: its thread is abandoned and the loop
+  /// restarted within its budget. Making the workers may take ten times as long. 0: never.
   TimeNs step_deadline = 0;
   /// How long start() waits for all loops to be made.
   TimeNs start_within = 600 * kSecond;
@@ -95,14 +101,17 @@ class ControlPlane {
 
   void add(LoopSpec spec);
   /// Starts stage after stage, last stage first; returns when every loop was made once, or with
-  /// the reason of the first loop whose restart budget was spent (call shutdown() then, too).
+  /// the reason of the first loop whose restart budget was spent or that cannot be made whatever
+  /// the number of tries: InvalidArgument, FailedPrecondition, NotFound and DataLoss of its make()
+  /// (call shutdown() then, too).
   Status start();
 
   /// Every loop stops between two steps, or goes on. Returns before they have; see status().
   void pause();
   void resume();
   /// Every worker saved between two of its steps; keyed by HostedWorker name. Finished workers give
-  /// their final state. Unavailable when a loop is down, DeadlineExceeded after `within`.
+  /// their final state. A loop that is down and not essential has none: it comes back empty anyway.
+  /// Unavailable when an essential loop is down, DeadlineExceeded after `within`.
   Result<std::map<std::string, Snapshot>> checkpoint(TimeNs within);
   /// One entry per loop in order of add(); empty when the supervisor does not answer `within`.
   std::vector<LoopStatus> status(TimeNs within);

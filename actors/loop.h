@@ -24,11 +24,12 @@ class LoopListener {
 /// What can be seen of a loop at any time, without asking its thread.
 struct LoopProbe {
   LoopState state = LoopState::Configured;
-  bool stepping = false;  ///< inside or between steps, not waiting and not under a command
+  bool stepping = false;  ///< at work (making, stepping, saving), not waiting
   uint64_t beats = 0;     ///< moves whenever a step ends
   int64_t steps = 0;      ///< steps that made progress, this attempt
   int64_t current = 0;    ///< number of the step under way in its worker, from 1
   double busy = 0;
+  bool hopeless = false;  ///< make() failed for a reason that the next attempt will meet, too
 };
 
 using Snapshots = std::map<std::string, Snapshot>;
@@ -47,6 +48,9 @@ class Loop {
   /// Gives the thread up: the listener is not called any more and late results are ignored.
   virtual void abandon() = 0;
   [[nodiscard]] virtual LoopProbe probe() const = 0;
+  /// What the step under way is at, for a message: the worker's name where several share the loop,
+  /// and what the worker tells of itself. "" when there is nothing to tell.
+  [[nodiscard]] virtual std::string whereabouts() const = 0;
   /// The snapshots of one ticket, once. When the loop has ended well without getting to the ticket:
   /// those of the finished workers.
   virtual Result<Snapshots> take_saved(int64_t ticket) = 0;

@@ -19,6 +19,12 @@ void bump(std::atomic<T>& value, T by) {
   value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
+/// Settings that do not fit and files that are not there or no good: not a matter of luck.
+bool lasting(Code code) {
+  return code == Code::InvalidArgument || code == Code::FailedPrecondition ||
+         code == Code::NotFound || code == Code::DataLoss;
+}
+
 double seconds(TimeNs time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
 
 }  // namespace
@@ -30,10 +36,10 @@ LoopCore::LoopCore(const LoopSpec& spec, const ControlOptions& options,
       options_(options),
       waker_(std::move(waker)),
       real_time_(dynamic_cast<RealClock*>(&options.clock) != nullptr),
-      busy_seconds_(&options.metrics.gauge("sluice_worker_busy_seconds_total",
-                                           "Seconds a loop spent working", {{"worker", name_}})),
-      idle_seconds_(&options.metrics.gauge("sluice_worker_idle_seconds_total",
-                                           "Seconds a loop spent waiting", {{"worker", name_}})),
+      busy_seconds_(&options.metrics.double_counter(
+          "sluice_worker_busy_seconds_total", "Seconds a loop spent working", {{"worker", name_}})),
+      idle_seconds_(&options.metrics.double_counter(
+          "sluice_worker_idle_seconds_total", "Seconds a loop spent waiting", {{"worker", name_}})),
       state_gauge_(&options.metrics.gauge("sluice_worker_state",
                                           "0 configured, 1 running, 2 paused, 3 draining, "
                                           "4 finished, 5 failed, 6 restarting",
@@ -75,15 +81,20 @@ Status LoopCore::run_workers(int attempt) {
 }
 
 Status LoopCore::make(int attempt) {
+  stepping_.store(true, std::memory_order_relaxed);
   Result<std::vector<HostedWorker>> made =
       make_ ? make_(*waker_, attempt) : Status(invalid_argument("the loop has no make function"));
-  if (!made.ok()) return made.status().with_context("make");
+  if (!made.ok()) {
+    hopeless_.store(lasting(made.status().code()), std::memory_order_relaxed);
+    return made.status().with_context("make");
+  }
   std::lock_guard lock(mutex_);
   for (HostedWorker& hosted : *made) {
     if (!hosted.worker) return invalid_argument("make: worker '{}' is null", hosted.name);
     Slot& slot = slots_.emplace_back();
     slot.name = std::move(hosted.name);
     slot.worker = std::move(hosted.worker);
+    stations_.push_back({slot.name, std::move(hosted.where)});
     if (life() != Life::Attached) continue;
     slot.counter = &options_.metrics.counter("sluice_worker_steps_total",
                                              "Steps that made progress", {{"worker", slot.name}});
@@ -104,9 +115,12 @@ Result<LoopCore::Next> LoopCore::obey() {
     todo = commands_;
     commands_.tickets.clear();
   }
-  stepping_.store(false, std::memory_order_relaxed);
+  stepping_.store(true, std::memory_order_relaxed);
   if (todo.stop) return Next::End;
-  for (const int64_t ticket : todo.tickets) save(ticket);
+  for (const int64_t ticket : todo.tickets) {
+    save(ticket);
+    bump<uint64_t>(beats_, 1);
+  }
   if (todo.drain && !drained_) {
     drained_ = true;
     for (Slot& slot : slots_) {
@@ -126,25 +140,31 @@ Result<bool> LoopCore::round(TimeNs& until) {
     if (!slot.worker) continue;
     current_slot_ = &slot;
     current_.store(slot.steps + 1, std::memory_order_relaxed);
+    station_.store(static_cast<size_t>(&slot - slots_.data()), std::memory_order_relaxed);
     Result<StepResult> result = slot.worker->step();
     bump<uint64_t>(beats_, 1);
     if (!result.ok()) {
       return Status(result.status().code(), where(result.status().message()));
     }
-    if (result->kind == StepResult::Kind::Idle) {
-      until = std::min(until, result->until);
-      continue;
+    switch (result->kind) {
+      case StepResult::Kind::Idle:
+        until = std::min(until, result->until);
+        break;
+      case StepResult::Kind::Finished:
+        progress = true;
+        RETURN_IF_ERROR(finish(slot));
+        break;
+      case StepResult::Kind::Progress:
+        progress = true;
+        ++slot.steps;
+        bump<int64_t>(steps_, 1);
+        --until_sample_;
+        break;
     }
-    progress = true;
-    if (result->kind == StepResult::Kind::Finished) {
-      RETURN_IF_ERROR(finish(slot));
-    } else {
-      ++slot.steps;
-      bump<int64_t>(steps_, 1);
-      if (--until_sample_ <= 0) sample(options_.clock.now());
-    }
-    // Whoever wants the loop's attention (or gave it up) need not wait for the other workers.
+    // Whoever wants the loop's attention need not wait for the other workers; and if the loop was
+    // given up meanwhile, what they and the clock stand on may be gone.
     if (attention_.load(std::memory_order_acquire)) return true;
+    if (until_sample_ <= 0) sample(options_.clock.now());
   }
   current_slot_ = nullptr;
   return progress;
@@ -152,7 +172,6 @@ Result<bool> LoopCore::round(TimeNs& until) {
 
 Status LoopCore::finish(Slot& slot) {
   if (life() != Life::Attached) return {};
-  stepping_.store(false, std::memory_order_relaxed);
   Snapshot snapshot;
   if (Status status = slot.worker->save(snapshot); !status.ok()) {
     final_status_ = status.with_context(slot.name);
@@ -220,8 +239,8 @@ void LoopCore::flush() {
     slot.counter->add(slot.steps - slot.counted);
     slot.counted = slot.steps;
   }
-  busy_seconds_->set(busy_seconds_->value() + seconds(busy - flushed_busy_));
-  idle_seconds_->set(idle_seconds_->value() + seconds(idle - flushed_idle_));
+  busy_seconds_->add(seconds(busy - flushed_busy_));
+  idle_seconds_->add(seconds(idle - flushed_idle_));
   flushed_busy_ = busy;
   flushed_idle_ = idle;
 }
@@ -339,10 +358,21 @@ LoopProbe LoopCore::probe() const {
   probe.beats = beats_.load(std::memory_order_relaxed);
   probe.steps = steps_.load(std::memory_order_relaxed);
   probe.current = current_.load(std::memory_order_relaxed);
+  probe.hopeless = hopeless_.load(std::memory_order_relaxed);
   const auto busy = static_cast<double>(busy_.load(std::memory_order_relaxed));
   const auto idle = static_cast<double>(idle_.load(std::memory_order_relaxed));
   probe.busy = busy + idle > 0 ? busy / (busy + idle) : 0;
   return probe;
+}
+
+std::string LoopCore::whereabouts() const {
+  std::lock_guard lock(mutex_);
+  const size_t at = station_.load(std::memory_order_relaxed);
+  if (at >= stations_.size()) return "";
+  std::string out = stations_.size() > 1 ? stations_[at].worker : "";
+  const std::string inside = stations_[at].where ? stations_[at].where->text() : "";
+  if (!out.empty() && !inside.empty()) out += ", ";
+  return out + inside;
 }
 
 Result<Snapshots> LoopCore::take_saved(int64_t ticket) {

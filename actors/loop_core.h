@@ -3,6 +3,7 @@
 #include "dataflow/base/metrics.h"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +34,7 @@ class LoopCore {
   [[nodiscard]] bool abandoned() const { return life() != Life::Attached; }
   [[nodiscard]] bool stuck() const { return life() == Life::Abandoned; }
   [[nodiscard]] LoopProbe probe() const;
+  [[nodiscard]] std::string whereabouts() const;
   Result<Snapshots> take_saved(int64_t ticket);
   Result<Snapshots> take_final();
   void report_end(const Status& status);
@@ -53,7 +55,12 @@ class LoopCore {
     bool stop = false;
     std::vector<int64_t> tickets;
   };
-  enum class Next { Step, End };
+  /// What other threads may know of a slot; stays when its worker goes.
+  struct Station {
+    std::string worker;
+    std::shared_ptr<const Whereabouts> where;
+  };
+  enum class Next : uint8_t { Step, End };
 
   Status run_workers(int attempt);
   Status make(int attempt);
@@ -95,6 +102,8 @@ class LoopCore {
   std::atomic<uint64_t> beats_{0};
   std::atomic<int64_t> steps_{0};
   std::atomic<int64_t> current_{0};
+  std::atomic<size_t> station_{0};
+  std::atomic<bool> hopeless_{false};
   std::atomic<TimeNs> busy_{0};
   std::atomic<TimeNs> idle_{0};
 
@@ -102,14 +111,15 @@ class LoopCore {
   std::atomic<Life> life_{Life::Attached};
 
   // The border: everything outside is touched under this lock, after a look at life_.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   LoopListener* listener_ = nullptr;
   Commands commands_;
   int64_t saved_ticket_ = 0;
   Result<Snapshots> saved_ = Snapshots{};
   std::optional<Result<Snapshots>> ended_with_;  // set by a good end
-  Gauge* busy_seconds_;
-  Gauge* idle_seconds_;
+  std::vector<Station> stations_;                // one per slot
+  DoubleCounter* busy_seconds_;
+  DoubleCounter* idle_seconds_;
   Gauge* state_gauge_;
 };
 

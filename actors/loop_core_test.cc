@@ -2,9 +2,11 @@
 
 #include "tests/support/scripted_worker.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <thread>
 
 namespace sluice {
 namespace {
@@ -79,6 +81,52 @@ TEST_F(LoopCoreTest, SeveralWorkersTakeTurnsUntilTheLastHasFinished) {
   int64_t steps = 0;
   ASSERT_TRUE(last->at("a").get_value("steps", steps).ok());
   EXPECT_EQ(steps, 2) << "as it was when it finished";
+}
+
+TEST_F(LoopCoreTest, BusyAndIdleSecondsAreCounted) {
+  const auto total = [this](const char* name) {
+    return metrics_.double_counter(name, "", {{"worker", "loop"}}).value();
+  };
+  std::thread other;
+  run([&](int64_t step, bool) -> Result<StepResult> {
+    clock_.advance(2 * kSecond);
+    if (step == 2) return progress();
+    if (step == 3) return finished();
+    other = std::thread([this] {  // time passes once the loop waits
+      while (core_->probe().stepping) std::this_thread::yield();
+      clock_.advance(5 * kSecond);
+      waker_->wake();
+    });
+    return StepResult::idle();
+  });
+  other.join();
+  EXPECT_EQ(total("sluice_worker_busy_seconds_total"), 6);
+  EXPECT_EQ(total("sluice_worker_idle_seconds_total"), 5);
+}
+
+TEST_F(LoopCoreTest, TheStateIsAGauge) {
+  const Gauge& state = metrics_.gauge("sluice_worker_state", "", {{"worker", "loop"}});
+  std::vector<double> seen;
+  run(
+      [&](int64_t step, bool) {
+        seen.push_back(state.value());
+        if (step == 1) core_->set_paused(true);
+        if (step == 1) core_->request_save(1);
+        if (step == 2) core_->request_drain();
+        return step < 3 ? progress() : finished();
+      },
+      [&]() -> Status {
+        seen.push_back(state.value());
+        if (core_->probe().state == LoopState::Paused) core_->set_paused(false);
+        core_->request_save(2);
+        return {};
+      });
+  EXPECT_EQ(state.value(), static_cast<double>(LoopState::Finished));
+  EXPECT_THAT(seen, testing::IsSupersetOf({static_cast<double>(LoopState::Running),
+                                           static_cast<double>(LoopState::Paused),
+                                           static_cast<double>(LoopState::Draining)}));
+  run([](int64_t, bool) -> Result<StepResult> { return error(Code::Internal, "boom"); });
+  EXPECT_EQ(state.value(), static_cast<double>(LoopState::Failed));
 }
 
 TEST_F(LoopCoreTest, IdleUntilATimeThatHasPassedDoesNotWait) {
@@ -160,8 +208,10 @@ TEST_F(LoopCoreTest, DrainIsToldToTheWorkerOnceAndEndsAPause) {
 }
 
 TEST_F(LoopCoreTest, PausedLoopTakesNoStepButSaves) {
+  int64_t steps = 0;
   run(
       [&](int64_t step, bool) -> Result<StepResult> {
+        steps = step;
         if (step > 1) return finished();
         core_->set_paused(true);
         core_->request_save(4);
@@ -177,7 +227,21 @@ TEST_F(LoopCoreTest, PausedLoopTakesNoStepButSaves) {
   EXPECT_EQ(heard_[1], "saved 4 ok");
   EXPECT_EQ(heard_[2], "saved 5 ok");
   EXPECT_EQ(heard_.back(), "ended ok");
-  EXPECT_EQ(core_->probe().beats, 2U);
+  EXPECT_EQ(steps, 2);
+}
+
+TEST_F(LoopCoreTest, ASaveCanBeSeenToHangAsAStepCan) {
+  LoopProbe inside;
+  run(
+      [&](int64_t step, bool) -> Result<StepResult> {
+        if (step == 1) core_->request_save(4);
+        return step == 1 ? progress() : finished();
+      },
+      [&]() -> Status {
+        inside = core_->probe();
+        return {};
+      });
+  EXPECT_TRUE(inside.stepping);
 }
 
 TEST_F(LoopCoreTest, StopEndsItWithoutDrainingAndLeavesNoFinalState) {
@@ -255,6 +319,25 @@ TEST_F(LoopCoreTest, AnAbandonedLoopCleansUpInSilence) {
       << "late results are ignored";
   core_.reset();
   EXPECT_TRUE(gone);
+}
+
+TEST_F(LoopCoreTest, AnAbandonedLoopStepsNoOtherWorker) {
+  bool stepped = false;
+  make_core([&](Waker&, int) -> Result<std::vector<HostedWorker>> {
+    std::vector<HostedWorker> workers;
+    workers.push_back({"hangs", std::make_unique<ScriptedWorker>([&](int64_t, bool) {
+                         core_->abandon();
+                         return Result<StepResult>(StepResult::idle());
+                       })});
+    workers.push_back({"guest", std::make_unique<ScriptedWorker>([&](int64_t, bool) {
+                         stepped = true;
+                         return finished();
+                       })});
+    return workers;
+  });
+  core_->run(0);
+  EXPECT_FALSE(stepped);
+  EXPECT_EQ(heard_, Lines{"started"});
 }
 
 TEST_F(LoopCoreTest, TheProbeNamesTheStepUnderWay) {

@@ -44,6 +44,7 @@ void LoopHost::abandon() {
 }
 
 LoopProbe LoopHost::probe() const { return core_->probe(); }
+std::string LoopHost::whereabouts() const { return core_->whereabouts(); }
 Result<Snapshots> LoopHost::take_saved(int64_t ticket) { return core_->take_saved(ticket); }
 Result<Snapshots> LoopHost::take_final() { return core_->take_final(); }
 bool LoopHost::stuck() const { return core_->stuck(); }

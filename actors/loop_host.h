@@ -28,6 +28,7 @@ class LoopHost final : public Loop {
   void stop() override;
   void abandon() override;
   [[nodiscard]] LoopProbe probe() const override;
+  [[nodiscard]] std::string whereabouts() const override;
   Result<Snapshots> take_saved(int64_t ticket) override;
   Result<Snapshots> take_final() override;
   [[nodiscard]] bool stuck() const override;

@@ -10,6 +10,9 @@
 namespace sluice {
 namespace {
 
+/// How many step deadlines the making of a loop's workers may take.
+constexpr TimeNs kMakingFactor = 10;
+
 std::chrono::nanoseconds span(TimeNs time) {
   return std::chrono::nanoseconds(std::max<TimeNs>(time, 0));
 }
@@ -133,24 +136,22 @@ void Supervisor::finished(LoopRecord& record) {
 void Supervisor::fail(int32_t index, const std::string& text) {
   LoopRecord& record = records_[static_cast<size_t>(index)];
   record.last_error = text;
+  const bool hopeless = record.live() && record.loop->probe().hopeless;
   retire(record, LoopState::Failed);
   if (closing_) {
     log(LogLevel::Warning, "worker {} failed during shutdown: {}", record.spec.name, text);
     setup_->board->notify();
     return;
   }
+  if (starting_ && hopeless) {
+    lost(error(Code::Aborted, "worker {} cannot start: {}", record.spec.name, text));
+    return;
+  }
   const std::optional<TimeNs> delay = record.budget.on_failure(setup_->options.clock.now());
   if (!delay) {
     const int64_t times = record.budget.recent();
-    const Status outcome =
-        error(Code::Aborted, "worker {} failed {} {} within {}; last: {}", record.spec.name, times,
-              times == 1 ? "time" : "times", duration_text(record.spec.restart.within), text);
-    log(LogLevel::Error, "{}", outcome.message());
-    setup_->board->set_outcome(outcome);
-    if (starting_) {
-      starting_->deliver(outcome.message());
-      starting_.reset();
-    }
+    lost(error(Code::Aborted, "worker {} failed {} {} within {}; last: {}", record.spec.name, times,
+               times == 1 ? "time" : "times", duration_text(record.spec.restart.within), text));
     return;
   }
   log(LogLevel::Warning, "worker {} failed and restarts in {}: {}", record.spec.name,
@@ -163,6 +164,15 @@ void Supervisor::fail(int32_t index, const std::string& text) {
   setup_->board->notify();
   compat::send_later(self_, span(*delay), SupervisorControl(self_), msg::restart_atom_v, index,
                      record.attempt);
+}
+
+/// The run has failed. Whoever asked for it tells the user.
+void Supervisor::lost(const Status& outcome) {
+  log(LogLevel::Info, "{}", outcome.message());
+  setup_->board->set_outcome(outcome);
+  if (!starting_) return;
+  starting_->deliver(outcome.message());
+  starting_.reset();
 }
 
 void Supervisor::on_restart(int32_t index, int32_t attempt) {
@@ -196,9 +206,15 @@ void Supervisor::on_check() {
     LoopRecord& record = records_[i];
     if (!record.live()) continue;
     const LoopProbe probe = record.loop->probe();
-    if (!record.hangs(probe, now, deadline)) continue;
-    const std::string text = fmt::format("a step hangs for more than {} (step {})",
-                                         duration_text(deadline), probe.current);
+    // Models are loaded and environments built before the first step.
+    const bool making = probe.state == LoopState::Configured;
+    const TimeNs patience = making ? kMakingFactor * deadline : deadline;
+    if (!record.hangs(probe, now, patience)) continue;
+    const std::string where = record.loop->whereabouts();
+    const std::string text =
+        making ? fmt::format("its making hangs for more than {}", duration_text(patience))
+               : fmt::format("a step hangs for more than {} (step {}{}{})", duration_text(patience),
+                             probe.current, where.empty() ? "" : ", ", where);
     log(LogLevel::Error, "worker {}: {}; its thread is abandoned", record.spec.name, text);
     give_up(i);
     fail(static_cast<int32_t>(i), text);
@@ -223,7 +239,7 @@ void Supervisor::save(int64_t ticket, Answer answer) {
     return;
   }
   for (const LoopRecord& record : records_) {
-    if (record.live() || record.rest == LoopState::Finished) continue;
+    if (record.live() || record.rest == LoopState::Finished || !record.spec.essential) continue;
     answer.deliver(fmt::format("worker {} is {}", record.spec.name, sluice::name(record.rest)));
     return;
   }
@@ -244,13 +260,15 @@ void Supervisor::saved(int64_t ticket, size_t index, const std::string& failure)
   if (!saving_ || saving_->parts.ticket() != ticket) return;
   const LoopRecord& record = records_[index];
   CheckpointCollection& parts = saving_->parts;
-  if (!failure.empty()) {
-    parts.add(index, record.spec.name, Status(Code::Unavailable, failure));
-  } else if (record.live()) {
-    parts.add(index, record.spec.name, record.loop->take_saved(parts.ticket()));
-  } else {
-    parts.add(index, record.spec.name, record.final_state);
+  Result<Snapshots> part = !failure.empty() ? Status(Code::Unavailable, failure)
+                           : record.live()  ? record.loop->take_saved(parts.ticket())
+                                            : record.final_state;
+  if (!part.ok() && !record.spec.essential) {
+    log(LogLevel::Warning, "worker {} is not in the checkpoint: {}", record.spec.name,
+        part.status().message());
+    part = Snapshots{};
   }
+  parts.add(index, record.spec.name, std::move(part));
   deliver_save_if_complete();
 }
 

@@ -60,6 +60,7 @@ class Supervisor {
   void start_next_stage();
   void retire(LoopRecord& record, LoopState rest);
   void fail(int32_t index, const std::string& text);
+  void lost(const Status& outcome);
   void give_up(size_t index);
   void finished(LoopRecord& record);
   void saved(int64_t ticket, size_t index, const std::string& failure);

@@ -45,6 +45,33 @@ TEST_F(SupervisorCheckpoint, RefusedWhileALoopIsDown) {
   EXPECT_EQ(*ask(msg::save_atom_v, int64_t{2}), "");
 }
 
+TEST_F(SupervisorCheckpoint, ALoopThatIsDownAndNotEssentialIsLeftOut) {
+  start({{.name = "a"}, {.name = "b", .essential = false}});
+  fail("b");
+  EXPECT_EQ(*ask(msg::save_atom_v, int64_t{1}), "");
+  EXPECT_EQ(shelved(1), Lines{"a"});
+  advance(100 * kMillisecond);
+  EXPECT_EQ(*ask(msg::save_atom_v, int64_t{2}), "");
+  EXPECT_EQ(shelved(2), (Lines{"a", "b"})) << "it is back";
+}
+
+TEST_F(SupervisorCheckpoint, ALoopThatFailsMeanwhileAndIsNotEssentialIsLeftOut) {
+  loops_.manners["b"].saves = false;
+  start({{.name = "a"}, {.name = "b", .essential = false}});
+  const auto saved = ask(msg::save_atom_v, int64_t{1});
+  fail("b", "boom");
+  EXPECT_EQ(saved->value_or("none"), "");
+  EXPECT_EQ(shelved(1), Lines{"a"});
+}
+
+TEST_F(SupervisorCheckpoint, IsTakenFromWhatIsAliveAfterABudgetIsSpent) {
+  start({{.name = "a"}, {.name = "b", .restart = {.max_restarts = 0}, .essential = false}});
+  fail("b");
+  EXPECT_TRUE(board_->outcome().has_value());
+  EXPECT_EQ(*ask(msg::save_atom_v, int64_t{1}), "");
+  EXPECT_EQ(shelved(1), Lines{"a"});
+}
+
 TEST_F(SupervisorCheckpoint, FailsWhenALoopFailsMeanwhile) {
   loops_.manners["b"].saves = false;
   start({{.name = "a"}, {.name = "b"}});

@@ -90,9 +90,11 @@ TEST_F(SupervisorRestart, HungStepIsReplacedOnceTheDeadlineIsOver) {
   EXPECT_EQ(told(), Lines{});
   EXPECT_EQ(status(0).abandoned, 0);
   loops_.at("busy").step();
+  loops_.at("a").at("environment 'x', slot 3, step 40");
   advance(254 * kMillisecond);
   EXPECT_EQ(told(), Lines{"a abandon"}) << "and nobody else";
-  EXPECT_EQ(status(0).last_error, "a step hangs for more than 1 s (step 0)");
+  EXPECT_EQ(status(0).last_error,
+            "a step hangs for more than 1 s (step 0, environment 'x', slot 3, step 40)");
   EXPECT_EQ(status(0).state, LoopState::Restarting);
   EXPECT_EQ(board_->stuck(), 1);
   EXPECT_EQ(count("sluice_worker_abandoned_total", "a"), 1);
@@ -102,6 +104,20 @@ TEST_F(SupervisorRestart, HungStepIsReplacedOnceTheDeadlineIsOver) {
   EXPECT_EQ(status(0).abandoned, 1);
   ASSERT_EQ(loops_.wakers["a"].size(), 2U);
   EXPECT_NE(loops_.wakers["a"][0], loops_.wakers["a"][1]) << "the hung thread keeps its own";
+}
+
+TEST_F(SupervisorRestart, HungMakingIsReplacedAfterTenDeadlines) {
+  start({{.name = "b"}}, kSecond);
+  fail("b");
+  loops_.manners["b"].starts = false;
+  advance(100 * kMillisecond);
+  told();
+  loops_.at("b").stepping(true);
+  advance(9 * kSecond);
+  EXPECT_EQ(told(), Lines{});
+  advance(2 * kSecond);
+  EXPECT_EQ(told(), (Lines{"b abandon", "b start 2"}));
+  EXPECT_EQ(status(0).last_error, "its making hangs for more than 10 s");
 }
 
 TEST_F(SupervisorRestart, AWaitingLoopNeverHangs) {

@@ -52,6 +52,18 @@ TEST_F(SupervisorStart, GivesTheReasonOnceTheBudgetIsSpent) {
   EXPECT_EQ(status(1).state, LoopState::Configured);
 }
 
+TEST_F(SupervisorStart, EndsAtOnceWhenALoopCanNeverBeMade) {
+  loops_.manners["trainer"].starts = false;
+  spawn(three_stages());
+  const auto started = ask(msg::start_atom_v);
+  told();
+  loops_.at("trainer").hopeless();
+  fail("trainer", "no such setting");
+  EXPECT_EQ(started->value_or("none"), "worker trainer cannot start: no such setting");
+  advance(kSecond);
+  EXPECT_EQ(told(), Lines{}) << "no other try";
+}
+
 TEST_F(SupervisorStart, StopDuringStartEndsItAndLaunchesNoMore) {
   loops_.manners["trainer"].starts = false;
   spawn(three_stages());

@@ -4,9 +4,12 @@
 #include "dataflow/base/files.h"
 
 #include <ATen/Parallel.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 namespace sluice::bench {
 namespace {
@@ -30,6 +33,19 @@ Result<Report> measure(const Bench& bench, const BenchOptions& options) {
   }
 }
 
+/// A measurement takes minutes: whether it can be kept is looked at before.
+Status check_target(const std::string& file) {
+  if (file.empty() || file == "-") return {};
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
+    return errno_status(errno, fmt::format("cannot write '{}'", file));
+  }
+  if (std::filesystem::is_directory(file)) {
+    return invalid_argument("cannot write '{}': it is a folder", file);
+  }
+  return {};
+}
+
 }  // namespace
 
 int run_bench_command(const BenchCommand& command) {
@@ -40,6 +56,8 @@ int run_bench_command(const BenchCommand& command) {
   if (command.options.seconds < 0) return fail(invalid_argument("--seconds must be positive"), 2);
   const auto bench = find_bench(command.name);
   if (!bench.ok()) return fail(bench.status(), 2);
+  const Status target = check_target(command.json);
+  if (!target.ok()) return fail(target.with_context("--json"), 2);
   // As for every run: our threads are the loops', not the tensor library's.
   (void)at::get_num_threads();
   at::set_num_threads(1);

@@ -12,6 +12,7 @@ Result<Report> run_time_to_475(const BenchOptions& options);
 Result<Report> run_repeat(const BenchOptions& options);
 Result<Report> run_logprobs(const BenchOptions& options);
 Result<Report> run_learning(const BenchOptions& options);
+Result<Report> run_tokenize(const BenchOptions& options);
 Result<Report> run_load(const BenchOptions& options);
 Result<Report> run_forward(const BenchOptions& options);
 Result<Report> run_backward(const BenchOptions& options);

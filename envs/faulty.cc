@@ -19,9 +19,13 @@ struct KindName {
   Fault::Kind kind;
 };
 constexpr KindName kKinds[] = {
-    {"nan-obs", Fault::Kind::NanObs}, {"inf-reward", Fault::Kind::InfReward},
-    {"throw", Fault::Kind::Throw},    {"error", Fault::Kind::Error},
-    {"hang", Fault::Kind::Hang},      {"slow", Fault::Kind::Slow},
+    {"nan-obs", Fault::Kind::NanObs},
+    {"nan-reset", Fault::Kind::NanReset},
+    {"inf-reward", Fault::Kind::InfReward},
+    {"throw", Fault::Kind::Throw},
+    {"error", Fault::Kind::Error},
+    {"hang", Fault::Kind::Hang},
+    {"slow", Fault::Kind::Slow},
 };
 
 std::atomic<uint64_t> releases{0};
@@ -34,6 +38,11 @@ Status hang(std::string_view env) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return error(Code::DeadlineExceeded, "{}: the step hung, as asked", env);
+}
+
+void spoil(ObservationOut observation) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(observation[0], &nan, sizeof(nan));
 }
 
 void spin(std::chrono::microseconds time) {
@@ -63,6 +72,12 @@ Result<Fault> Fault::parse(std::string_view text) {
                           fmt::join(forms, ", "));
 }
 
+Status FaultyEnv::reset(std::optional<uint64_t> seed, ObservationOut observation) {
+  RETURN_IF_ERROR(sane_.reset(seed, observation));
+  if (fault_.kind == Fault::Kind::NanReset && ++resets_ == fault_.at) spoil(observation);
+  return {};
+}
+
 Status FaultyEnv::step(const void* action, ObservationOut observation, Transition& out) {
   ++steps_;
   if (fault_.kind == Fault::Kind::Slow) spin(std::chrono::microseconds(fault_.at));
@@ -78,10 +93,7 @@ Status FaultyEnv::step(const void* action, ObservationOut observation, Transitio
     if (fault_.kind == Fault::Kind::Hang) return hang(name);
   }
   RETURN_IF_ERROR(sane_.step(action, observation, out));
-  if (now && fault_.kind == Fault::Kind::NanObs) {
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    std::memcpy(observation[0], &nan, sizeof(nan));
-  }
+  if (now && fault_.kind == Fault::Kind::NanObs) spoil(observation);
   if (now && fault_.kind == Fault::Kind::InfReward) {
     out.reward = std::numeric_limits<float>::infinity();
   }

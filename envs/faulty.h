@@ -3,12 +3,14 @@
 
 namespace sluice {
 
-/// What goes wrong in a FaultyEnv, and when. `at` counts the steps of one object from 1, over all
-/// its episodes; load() does not change the count, so a copy made after a failure fails again.
+/// What goes wrong in a FaultyEnv, and when. `at` counts the steps (or resets) of one object from
+/// 1, over all its episodes; load() does not change the count, so a copy made after a failure fails
+/// again.
 struct Fault {
   enum class Kind : uint8_t {
     None,
     NanObs,     ///< "nan-obs@K": the observation of step K is NaN
+    NanReset,   ///< "nan-reset@K": the observation of reset K is NaN
     InfReward,  ///< "inf-reward@K": the reward of step K is infinite
     Throw,      ///< "throw@K": step K throws std::runtime_error
     Error,      ///< "error@K": step K returns Internal
@@ -29,9 +31,7 @@ class FaultyEnv final : public Env {
   FaultyEnv(const std::string& name, Fault fault) : fault_(fault), sane_(name) {}
 
   [[nodiscard]] const EnvSpec& spec() const noexcept override { return sane_.spec(); }
-  Status reset(std::optional<uint64_t> seed, ObservationOut observation) override {
-    return sane_.reset(seed, observation);
-  }
+  Status reset(std::optional<uint64_t> seed, ObservationOut observation) override;
   Status step(const void* action, ObservationOut observation, Transition& out) override;
   [[nodiscard]] std::string save() const override { return sane_.save(); }
   Status load(std::string_view state) override { return sane_.load(state); }
@@ -39,6 +39,7 @@ class FaultyEnv final : public Env {
  private:
   Fault fault_;
   int64_t steps_ = 0;
+  int64_t resets_ = 0;
   DummyEnv sane_;
 };
 

@@ -101,7 +101,7 @@ TEST(Fault, RefusesWhatItCannotRead) {
                            "throw@99999999999999999999"}) {
     const auto env = make_env(std::string("faulty:") + text);
     EXPECT_EQ(env.status().code(), Code::InvalidArgument) << text;
-    EXPECT_THAT(env.status().message(), HasSubstr("nan-obs@K, inf-reward@K, throw@K"));
+    EXPECT_THAT(env.status().message(), HasSubstr("nan-obs@K, nan-reset@K, inf-reward@K, throw@K"));
   }
 }
 

@@ -27,7 +27,11 @@ class WeightMeterWorker final : public Worker {
                                         context.labels())) {}
 
   Result<StepResult> step() override {
-    if (!weights_.has_newer(last_)) return draining() ? StepResult::finished() : StepResult::idle();
+    if (!weights_.has_newer(last_)) {
+      if (!draining()) return StepResult::idle();
+      weights_.close();  // a clean end: without it, this would count as a lost follower
+      return StepResult::finished();
+    }
     const auto [weights, tag] = weights_.current();
     double sum = 0;
     for (const auto& [name, tensor] : weights->tensors) {

@@ -2,7 +2,7 @@
 # scripts/build.sh PRESET [TARGET..]: setup, configure and build. Everything it says goes to stderr,
 # and it says nothing when there is nothing to do.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 preset=${1:?usage: scripts/build.sh PRESET [TARGET..]}
 shift
 build=$root/build/$preset

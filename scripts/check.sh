@@ -3,7 +3,7 @@
 #   scripts/check.sh [--text] [--root DIR]
 # --text leaves out the headers (no build). --root checks another tree (used by the self-test).
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 source "$root/scripts/versions.sh"
 tree=$root
 headers=1

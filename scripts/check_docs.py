@@ -6,7 +6,7 @@ python3 scripts/check_docs.py [--fix] [ROOT] prints one line per fault and exits
   fenced block names the lines between `// [NAME]` and `// [/NAME]` in FILE (`#` instead of `//`
   works too); without NAME, the whole file. --fix writes the source's lines into the page.
 - docs/metrics.md lists exactly the metrics that the sources register, with their types, and every
-  number the workers report.
+  number the workers report. Some test names each of them.
 - docs/benchmarks.md names the benchmarks in bench/registry.cc, and no others.
 - Links between pages lead to files that exist.
 """
@@ -20,7 +20,7 @@ SNIPPET = re.compile(r"^<!-- snippet: (?P<file>\S+)(?: (?P<name>\w+))? -->\n"
                      r"(?P<open>```\w*\n)(?P<code>.*?)(?P<close>^```$)", re.MULTILINE | re.DOTALL)
 MARKER = re.compile(r"\s*(//|#) \[/?\w+\]$")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#[^)]*)?\)")
-REGISTERED = re.compile(r'\b(counter|gauge|histogram)\(\s*"(sluice_\w+)"')
+REGISTERED = re.compile(r'\b(?:double_)?(counter|gauge|histogram)\(\s*"(sluice_\w+)"')
 REPORTED = re.compile(r'\breport\(\s*"(\w+)"')
 COMMENT = re.compile(r"//.*")
 DOCUMENTED = re.compile(r"^\| `(sluice_\w+)` \| (\w+) \|", re.MULTILINE)
@@ -79,10 +79,17 @@ def check_links(root, page, text, found):
             found.append(f"{page}: the link to {target} leads nowhere")
 
 
+def tested(name, tests):
+    """Whether a test names a metric: whole, or as of_stream("depth"), a helper of the contract."""
+    kind, rest = name.split("_", 2)[1:] if name.count("_") > 1 else (name, "")
+    return f'"{name}"' in tests or f'of_{kind}("{rest}")' in tests
+
+
 def check_metrics(root, sources, found):
-    registered, reported = {}, set()
+    registered, reported, tests = {}, set(), ""
     for path in sources:
-        if path.endswith("_test.cc") or path.startswith("tests/"):
+        if path.endswith(("_test.cc", "_contract.h")) or path.startswith("tests/"):
+            tests += read(root, path)
             continue
         text = read(root, path)
         registered.update({name: (kind, path) for kind, name in REGISTERED.findall(text)})
@@ -91,6 +98,8 @@ def check_metrics(root, sources, found):
     page = read(root, METRICS_PAGE) if exists else ""
     documented = dict(DOCUMENTED.findall(page))
     for name, (kind, path) in sorted(registered.items()):
+        if not tested(name, tests):
+            found.append(f"{path}: no test looks at {name}")
         if name not in documented:
             found.append(f"{METRICS_PAGE}: {name} ({kind}, {path}) is missing")
         elif documented[name] != kind:
@@ -98,6 +107,8 @@ def check_metrics(root, sources, found):
     for name in sorted(documented.keys() - registered.keys()):
         found.append(f"{METRICS_PAGE}: no source registers {name}")
     for name, path in sorted(reported):
+        if f'"{name}"' not in tests:
+            found.append(f"{path}: no test looks at the reported number {name}")
         if f"`{name}`" not in page:
             found.append(f"{METRICS_PAGE}: the reported number {name} ({path}) is missing")
 

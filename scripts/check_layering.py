@@ -9,7 +9,7 @@ import sys
 
 import tree
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)  # both kinds of quotes
 FLOW = ("base", "types", "policy", "channel", "transport", "graph", "placement")
 
 
@@ -54,29 +54,52 @@ RESTRICTED = (
     (re.compile(r"^torch/torch\.h$"), (), "torch/torch.h costs half a minute per file"),
     (re.compile(r"^spdlog/"), ("dataflow/base/log.cc",), "only dataflow/base/log.cc includes spdlog"),
 )
-OUTSIDE = re.compile(r"^(filesystem|fstream|netdb\.h|fcntl\.h|sys/(socket|un|stat|mman)\.h"
-                     r"|netinet/.*|arpa/.*|dataflow/base/files\.h)$")
+# What algorithms and envs reach files, sockets and processes with.
+OUTSIDE = re.compile(r"^(filesystem|fstream|cstdio|stdio\.h|unistd\.h|dirent\.h|fcntl\.h|glob\.h"
+                     r"|ftw\.h|poll\.h|netdb\.h|ifaddrs\.h|spawn\.h|dlfcn\.h|aio\.h|mqueue\.h"
+                     r"|(sys|net|netinet|arpa|linux|asm)/.*|dataflow/base/files\.h)$")
+# Locks belong to channels and actors; everything else is one thread's own, or travels by message.
+LOCKS = re.compile(r"\bstd::((recursive_|shared_)?(timed_)?mutex|condition_variable(_any)?|call_once)\b"
+                   r"|\bpthread_(mutex|rwlock|cond|spin)_\w+"
+                   r"|#\s*include\s*<(mutex|shared_mutex|condition_variable|pthread\.h)>")
+LOCK_OWNERS = ("dataflow", "actors")
+COMMENT = re.compile(r"//.*")
 
 
 def layer(path):
-    """The layer a file or an include belongs to, or None for third parties."""
+    """The layer a file is in: its top-level folder, or its folder of dataflow."""
     parts = path.split("/")
     if parts[0] == "dataflow":
         return "/".join(parts[:2]) if len(parts) > 2 else "dataflow"
-    return parts[0] if parts[0] in ALLOWED and len(parts) > 1 else None
+    return parts[0] if len(parts) > 1 else "."
+
+
+def layer_of_include(included):
+    """The layer an include belongs to, or None for third parties."""
+    theirs = layer(included)
+    return theirs if theirs.split("/")[0] in ALLOWED else None
+
+
+def locks(path, text):
+    """Locks outside dataflow/ and actors/. Tests may have theirs."""
+    if path.split("/")[0] in LOCK_OWNERS + ("tests",) or path.endswith("_test.cc"):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        found = LOCKS.search(COMMENT.sub("", line))
+        if found:
+            yield f"{path}:{number}: {found[0]}: mutexes only inside dataflow/ and actors/"
 
 
 def problems(path, text):
-    """What is wrong with the includes of one file."""
+    """What is wrong with one file."""
     mine = layer(path)
-    if mine is None:
-        return
     is_test = path.endswith("_test.cc")
     if mine not in ALLOWED:
         yield f"{path}: folder {mine} has no place in the dependency order"
         return
+    yield from locks(path, text)
     for match in INCLUDE.finditer(text):
-        quote, included = match.groups()
+        included = match[2]
         line = text.count("\n", 0, match.start(2)) + 1
         for pattern, owners, why in RESTRICTED:
             if pattern.search(included) and mine not in owners and path not in owners:
@@ -86,8 +109,10 @@ def problems(path, text):
         if path.endswith(".h") and included.startswith("ATen/") and \
                 included != "ATen/core/Tensor.h":
             yield f"{path}:{line}: includes {included}: headers include ATen/core/Tensor.h at most"
-        theirs = layer(included)
-        if quote != '"' or theirs is None or theirs == mine or ALLOWED[mine] is None:
+        if ".." in included.split("/"):
+            yield f"{path}:{line}: includes {included}: paths begin at the root of the tree"
+        theirs = layer_of_include(included)
+        if theirs is None or theirs == mine or ALLOWED[mine] is None:
             continue
         if is_test and included.startswith("tests/support/"):
             continue

@@ -6,7 +6,7 @@
 # Versions are pinned in bench/peers/requirements-*.txt. A second run with nothing to do is instant.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 pins=$root/bench/peers
 case "${1:-}" in
   -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;

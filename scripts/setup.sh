@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # Installs what the build needs: Debian packages by name, LibTorch's wheel into .deps/.
 # Asks nothing, may be killed and repeated, and is instant when there is nothing to do.
-#   scripts/setup.sh [--dev] [--cuda]
+#   scripts/setup.sh [--dev] [--cuda] [--check]
 # --dev: also clang, its sanitizers and clang-tidy (presets dev, asan, tsan). --cuda: also the wheels
-# the GPU library needs.
+# the GPU library needs. --check: installs nothing; names what is missing, one a line, and exits 1.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 source "$root/scripts/versions.sh"
 
 say() { echo "setup: $*" >&2; }
 
 want_packages=("${packages[@]}")
 want_wheels=("${wheels[@]}")
+check=0
 for argument in "$@"; do
   case $argument in
     --dev) want_packages+=("${dev_packages[@]}") ;;
     --cuda) want_wheels+=("${cuda_wheels[@]}") ;;
-    *) say "unknown argument '$argument'; usage: scripts/setup.sh [--dev] [--cuda]"; exit 2 ;;
+    --check) check=1 ;;
+    *) say "unknown argument '$argument'; usage: scripts/setup.sh [--dev] [--cuda] [--check]"; exit 2 ;;
   esac
 done
 
@@ -27,19 +29,25 @@ refuse_packages() {
   exit 1
 }
 
-install_packages() {
-  local missing=() package as_root=()
+# Prints the packages that are not installed, one a line.
+missing_packages() {
+  local package status
   local -A installed=()
-  if ! command -v dpkg-query > /dev/null; then
-    say "this is no Debian system; it needs the equivalents of: ${want_packages[*]}"
-    exit 1
-  fi
   while read -r package status; do
     if [[ $status == installed ]]; then installed[$package]=1; fi
   done < <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${want_packages[@]}" 2> /dev/null || true)
   for package in "${want_packages[@]}"; do
-    if [[ -z ${installed[$package]:-} ]]; then missing+=("$package"); fi
+    if [[ -z ${installed[$package]:-} ]]; then echo "$package"; fi
   done
+}
+
+install_packages() {
+  local missing=() as_root=()
+  if ! command -v dpkg-query > /dev/null; then
+    say "this is no Debian system; it needs the equivalents of: ${want_packages[*]}"
+    exit 1
+  fi
+  mapfile -t missing < <(missing_packages)
   if ((${#missing[@]} == 0)); then return; fi
   if [[ $(id -u) != 0 ]]; then
     if ! command -v sudo > /dev/null || ! sudo -n true 2> /dev/null; then
@@ -125,12 +133,21 @@ install_wheels() {
 
 stamp() { echo "${want_wheels[*]}" | sha256sum | cut -d' ' -f1; }
 
+deps=$(readlink -m "$root/.deps")
+if ((check)); then
+  missing=()
+  if command -v dpkg-query > /dev/null; then mapfile -t missing < <(missing_packages); fi
+  if ! wheels_present; then missing+=("LibTorch $torch_version in .deps"); fi
+  if ((${#missing[@]} == 0)); then exit 0; fi
+  printf '%s\n' "${missing[@]}"
+  exit 1
+fi
+
 # One setup at a time; a second one waits, then finds the work done.
 exec 9< "$root/scripts/versions.sh"
 if command -v flock > /dev/null; then flock 9; fi
 
 install_packages
-deps=$(readlink -m "$root/.deps")
 # What a run without --cuda wants is also there after one with --cuda.
 if [[ -e $deps/.stamp ]] && { [[ $(< "$deps/.stamp") == "$(stamp)" ]] || wheels_present; }; then
   exit 0

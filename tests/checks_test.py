@@ -34,6 +34,32 @@ class Checks(unittest.TestCase):
         self.assertIn(f"check: failed: {check}\n", output)
         self.assertIn(why, output)
 
+    def alone(self, script, path, text):
+        """Exit code and output of one check over the tree with this file; quicker than all."""
+        self.write(path, text)
+        command = [sys.executable, "-B", os.path.join(ROOT, "scripts", script), self.tree]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+
+    def layering_refused(self, path, text, why):
+        with self.subTest(path=path, text=text):
+            code, output = self.alone("check_layering.py", path, text)
+            os.remove(os.path.join(self.tree, path))
+            self.assertEqual(code, 1, output)
+            self.assertIn(why, output)
+
+    def layering_accepted(self, path, text):
+        with self.subTest(path=path, text=text):
+            self.assertEqual(self.alone("check_layering.py", path, text), (0, ""))
+
+    def docs_refused(self, path, text, why):
+        code, output = self.alone("check_docs.py", path, text)
+        self.assertEqual(code, 1, output)
+        self.assertIn(why, output)
+
+    def docs_accepted(self, path, text):
+        self.assertEqual(self.alone("check_docs.py", path, text), (0, ""))
+
     def accepted(self, path, text):
         code, output = self.check(path, text)
         self.assertEqual(code, 0, output)
@@ -58,9 +84,7 @@ class Checks(unittest.TestCase):
                 ("models/nets/a.cc", "algorithms/ppo.h"),
                 ("trainer/a.cc", "workers/trainer_worker.h"),
                 ("workers/a.cc", "apps/main.h")):
-            with self.subTest(path=path, include=include):
-                self.refused(path, f'#include "{include}"\n', "layering", f"{path}:1")
-                os.remove(os.path.join(self.tree, path))
+            self.layering_refused(path, f'#include "{include}"\n', f"{path}:1")
 
     def test_restricted_libraries(self):
         for path, include, why in (
@@ -70,10 +94,34 @@ class Checks(unittest.TestCase):
                 ("apps/a.cc", "torch/torch.h", "half a minute"),
                 ("apps/a.cc", "spdlog/spdlog.h", "log.cc"),
                 ("envs/a.cc", "fstream", "never sees sockets or files"),
+                ("envs/a.cc", "cstdio", "never sees sockets or files"),
+                ("envs/a.h", "stdio.h", "never sees sockets or files"),
+                ("envs/classic/a.cc", "sys/epoll.h", "never sees sockets or files"),
+                ("algorithms/a.cc", "unistd.h", "never sees sockets or files"),
+                ("algorithms/a.cc", "dataflow/base/files.h", "never sees sockets or files"),
                 ("algorithms/a.cc", "sys/socket.h", "never sees sockets or files")):
-            with self.subTest(path=path, include=include):
-                self.refused(path, f"#include <{include}>\n", "layering", why)
-                os.remove(os.path.join(self.tree, path))
+            self.layering_refused(path, f"#include <{include}>\n", why)
+
+    def test_layers_hold_for_both_kinds_of_quotes(self):
+        self.layering_refused("envs/a.cc", "#include <actors/system.h>\n",
+                              "envs may not include actors/system.h")
+        self.layering_refused("envs/a.cc", '#include "zmq.hpp"\n', "includes ZeroMQ")
+        self.layering_refused("envs/a.cc", '#include "../actors/system.h"\n', "begin at the root")
+
+    def test_unknown_folder(self):
+        self.refused("foo/a.cc", "#include <caf/all.hpp>\n", "layering", "folder foo has no place")
+        self.layering_refused("a.cc", "int a;\n", "has no place")
+
+    def test_locks_outside_dataflow_and_actors(self):
+        why = "mutexes only inside dataflow/ and actors/"
+        self.layering_refused("apps/observe/a.cc", "std::mutex m;\n", why)
+        self.layering_refused("workers/a.h", "#include <condition_variable>\n", why)
+        self.layering_refused("models/a.cc", "static std::shared_mutex m;\n", why)
+        self.layering_refused("trainer/a.cc", "pthread_mutex_lock(&m);\n", why)
+        self.layering_accepted("dataflow/base/a.cc", "std::mutex m;\n")
+        self.layering_accepted("actors/a.cc", "#include <mutex>\n")
+        self.layering_accepted("apps/a.cc", "// no std::mutex here\n")
+        self.layering_accepted("workers/a_test.cc", "std::mutex m;\n")
 
     def test_heavy_include_in_a_header(self):
         self.refused("models/a.h", "#pragma once\n#include <ATen/ATen.h>\n", "layering",
@@ -116,19 +164,27 @@ class Checks(unittest.TestCase):
 
     def test_metrics_page(self):
         page = "| `sluice_a_total` | counter | | |\n"
-        self.refused("docs/metrics.md", page, "docs", "no source registers sluice_a_total")
+        self.docs_refused("docs/metrics.md", page, "no source registers sluice_a_total")
         self.write("envs/a.cc", 'auto& a = m.counter("sluice_a_total", "");\n')
-        self.accepted("docs/metrics.md", page)
-        self.refused("docs/metrics.md", "none\n", "docs", "sluice_a_total (counter, envs/a.cc) is")
-        self.refused("docs/metrics.md", page.replace("counter", "gauge"), "docs", "not a gauge")
+        self.docs_refused("docs/metrics.md", page, "envs/a.cc: no test looks at sluice_a_total")
+        self.write("envs/a_test.cc", 'auto x = value("sluice_a_total");\n')
+        self.docs_accepted("docs/metrics.md", page)
+        self.write("envs/a.cc", 'auto& a = m.double_counter("sluice_a_total", "");\n')
+        self.docs_accepted("docs/metrics.md", page)
+        self.docs_refused("docs/metrics.md", "none\n", "sluice_a_total (counter, envs/a.cc) is")
+        self.docs_refused("docs/metrics.md", page.replace("counter", "gauge"), "not a gauge")
         self.write("envs/a.cc", 'run.report("score", 1);\n')
-        self.refused("docs/metrics.md", "none\n", "docs", "reported number score")
+        self.docs_refused("docs/metrics.md", "none\n", "reported number score (envs/a.cc) is")
+        self.docs_refused("docs/metrics.md", "`score`\n",
+                          "no test looks at the reported number score")
+        self.write("envs/a_test.cc", 'EXPECT_EQ(run.value("score"), 1);\n')
+        self.docs_accepted("docs/metrics.md", "`score`\n")
 
     def test_benchmarks_page(self):
         table = '{"one", "measures", run_one},\n'
         self.write("docs/benchmarks.md", "| `sluice bench two` | | |\n")
-        self.refused("bench/registry.cc", table, "docs", "benchmark one is missing")
-        self.refused("bench/registry.cc", table, "docs", "no benchmark two")
+        self.docs_refused("bench/registry.cc", table, "benchmark one is missing")
+        self.docs_refused("bench/registry.cc", table, "no benchmark two")
 
 
 if __name__ == "__main__":

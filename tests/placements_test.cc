@@ -12,6 +12,8 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 
 namespace sluice {
@@ -48,15 +50,28 @@ std::unique_ptr<Ended> run(const Graph& graph, const Placement& placement,
   Waker waker;
   RunControl control({.run = 1, .incarnation = 0, .directory = "", .max_steps = kSteps});
   control.watch(&waker);
-  LocalLauncher launcher(
-      graph, placement,
-      {.clock = clock, .metrics = ended->metrics, .run = control, .seed = 5, .restart = restart});
+  std::mutex mutex;  // a trainer that comes back asks from its own thread
+  std::map<std::string, Snapshot> saved;
+  LaunchOptions options{
+      .clock = clock, .metrics = ended->metrics, .run = control, .seed = 5, .restart = restart};
+  options.last_checkpoint = [&]() -> Result<std::map<std::string, Snapshot>> {
+    const std::lock_guard lock(mutex);
+    if (saved.empty()) return error(Code::NotFound, "nothing was saved yet");
+    return saved;
+  };
+  LocalLauncher launcher(graph, placement, std::move(options));
   launcher.control().set_waker(&waker);
   ended->outcome = launcher.start();
   const TimeNs deadline = clock.now() + 60 * kSecond;
   while (ended->outcome.ok() && !control.finished()) {
     const auto seen = waker.epoch();
-    if (control.checkpoint_pending()) control.checkpoint_done();
+    if (control.checkpoint_pending()) {
+      auto states = launcher.control().checkpoint(10 * kSecond);
+      EXPECT_TRUE(states.ok()) << states.status().message();
+      const std::lock_guard lock(mutex);
+      if (states.ok()) saved = *std::move(states);
+      control.checkpoint_done();
+    }
     if (const auto outcome = launcher.control().outcome()) {
       ended->outcome = *outcome;
       break;
@@ -156,6 +171,108 @@ TEST(Placements, RolloutThatThrowsOnceIsRestartedAndTheRunGoesOnToItsEnd) {
     EXPECT_EQ(ended->board.at("version"), 5);
   }
 }
+
+/// A worker that is what `Spec` makes, except that its step number `at` fails, once in the process.
+template <class Spec>
+struct FailsOnce : Spec {
+  int64_t at = 0;
+  std::shared_ptr<std::atomic<bool>> failed = std::make_shared<std::atomic<bool>>(false);
+
+  class Loop final : public Worker {
+   public:
+    Loop(std::unique_ptr<Worker> inner, int64_t at, std::shared_ptr<std::atomic<bool>> failed)
+        : inner_(std::move(inner)), at_(at), failed_(std::move(failed)) {}
+    Result<StepResult> step() override {
+      auto result = inner_->step();
+      const bool counts = result.ok() && result->kind == StepResult::Kind::Progress;
+      if (counts && ++steps_ == at_ && !failed_->exchange(true)) {
+        return error(Code::Internal, "just once");
+      }
+      return result;
+    }
+    void drain() override { inner_->drain(); }
+    Status save(Snapshot& out) const override { return inner_->save(out); }
+    Status load(const Snapshot& in) override { return inner_->load(in); }
+
+   private:
+    std::unique_ptr<Worker> inner_;
+    int64_t at_;
+    std::shared_ptr<std::atomic<bool>> failed_;
+    int64_t steps_ = 0;
+  };
+  Result<std::unique_ptr<Worker>> make(WorkerContext& context) const {
+    ASSIGN_OR_RETURN(auto inner, Spec::make(context));
+    return std::unique_ptr<Worker>(std::make_unique<Loop>(std::move(inner), at, failed));
+  }
+};
+
+class WorkerThatFailsOnce : public ::testing::TestWithParam<Layout> {
+ protected:
+  /// Trains with the two given workers; a checkpoint every third version.
+  template <class P, class T>
+  std::unique_ptr<Ended> train(P policy, T trainer) {
+    const std::string env = "CartPole-v1";
+    PpoConfig config;
+    config.epochs = 1;
+    policy.env = env;
+    trainer.env = env;
+    trainer.batch = 8;
+    trainer.horizon = 16;
+    trainer.checkpoint_every = 3;
+    trainer.learner = ppo(config);
+    Graph g{"recovers"};
+    auto act = g.service<Observation, Action>("act");
+    auto samples = g.stream<Trajectory>("samples").capacity(16).admit_ahead(0, 8);
+    auto weights = g.latest<Weights>("weights");
+    g.add("rollout", Rollout{.env = env, .ring = 8, .horizon = 16}).asks(act).writes(samples);
+    g.add("policy", policy).serves(act).follows(weights);
+    g.add("trainer", trainer).reads(samples).publishes(weights);
+    Placement p;
+    if (GetParam() == Layout::Inline) p.together("policy", "rollout");
+    if (GetParam() == Layout::Seed) p.together("policy", "trainer");
+    return run(g, p, {.backoff = kMillisecond});
+  }
+};
+
+TEST_P(WorkerThatFailsOnce, PolicyComesBackAndIsWiredAgain) {
+  FailsOnce<Policy> policy;
+  policy.at = 30;
+  const auto ended = train(policy, Trainer{});
+  ASSERT_TRUE(ended->outcome.ok()) << ended->outcome.message();
+  EXPECT_TRUE(*policy.failed);
+  EXPECT_EQ(ended->metric("sluice_worker_restarts_total"), 1);
+  EXPECT_EQ(ended->board.at("env_steps"), kSteps);
+  EXPECT_EQ(ended->board.at("version"), 10);
+}
+
+TEST_P(WorkerThatFailsOnce, TrainerGoesOnFromItsCheckpointUnderANewIncarnation) {
+  FailsOnce<Trainer> trainer;
+  trainer.at = 45;
+  const auto ended = train(Policy{}, trainer);
+  ASSERT_TRUE(ended->outcome.ok()) << ended->outcome.message();
+  EXPECT_TRUE(*trainer.failed);
+  EXPECT_EQ(ended->metric("sluice_worker_restarts_total"), 1);
+  EXPECT_EQ(ended->board.at("env_steps"), kSteps) << "steps of lost versions do not count";
+  EXPECT_EQ(ended->board.at("version"), 10);
+  EXPECT_GT(ended->metric("sluice_trainer_versions_total"), 11) << "some were made twice";
+  EXPECT_GT(ended->board.at("incarnation"), 0);
+}
+
+std::string layout_name(const ::testing::TestParamInfo<Layout>& info) {
+  switch (info.param) {
+    case Layout::Inline:
+      return "Inline";
+    case Layout::Seed:
+      return "Seed";
+    case Layout::Split:
+      break;
+  }
+  return "Split";
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, WorkerThatFailsOnce,
+                         ::testing::Values(Layout::Inline, Layout::Seed, Layout::Split),
+                         layout_name);
 
 TEST(Placements, SpentBudgetEndsTheRunWithAReason) {
   PpoSettings settings = small();

@@ -2,6 +2,7 @@
 #include "apps/observe/checkpoint_store.h"
 #include "tests/support/child.h"
 #include "tests/support/run_files.h"
+#include "workers/saved_policy.h"
 
 #include <gmock/gmock.h>
 
@@ -53,6 +54,31 @@ TEST_F(Resume, GoesOnAfterKillNine) {
   EXPECT_GE(last_metric(out_, "env_steps"), static_cast<double>(limit));
 }
 
+TEST_F(Resume, KeepsItsIdentityHoweverTheDirectoryIsNamed) {
+  finished_run();
+  const auto run_of = [&] {
+    const auto newest = CheckpointStore(out_ + "/checkpoints", "ppo").load_latest();
+    EXPECT_TRUE(newest.ok());
+    const auto policy = SavedPolicy::load(newest->workers.at("trainer/0"));
+    EXPECT_TRUE(policy.ok());
+    return std::pair(policy->weights.tag.run, policy->weights.tag.step);
+  };
+  const auto before = run_of();
+  const std::string script = "cd '" + dir_.path() + "' && exec " + sluice_binary() +
+                             " run ppo --quiet --resume run --max-steps 1408";
+  const Ended end = Child({"bash", "-c", script}).wait();
+  EXPECT_EQ(end.code, 0) << end.err;
+  const auto after = run_of();
+  EXPECT_EQ(after.second, before.second + 1);
+  EXPECT_EQ(after.first, before.first);
+
+  fs::rename(out_, dir_ / "moved");
+  out_ = dir_ / "moved";
+  const Ended again = sluice(resume({"--max-steps", "1536"}));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(run_of().first, before.first);
+}
+
 TEST_F(Resume, DamagedCheckpointFallsBackToTheOneBefore) {
   finished_run();
   const std::string second = checkpoints(out_).at(1);
@@ -71,7 +97,7 @@ TEST_F(Resume, NothingButDamagedCheckpointsIsAnErrorThatTouchesNothing) {
   for (size_t i = 0; i < checkpoints(out_).size(); ++i) damage(checkpoint(i));
   const auto before = checkpoints(out_);
   const Ended end = sluice(resume({"--max-steps", "2560"}));
-  EXPECT_EQ(end.code, 1);
+  EXPECT_EQ(end.code, 2);
   EXPECT_THAT(end.err, HasSubstr("is whole"));
   EXPECT_EQ(checkpoints(out_), before);
   EXPECT_EQ(read_text(out_ + "/config.toml"), config);
@@ -83,25 +109,51 @@ TEST_F(Resume, CheckpointOfAnotherGraphIsRefused) {
   CheckpointStore foreign(out_ + "/checkpoints", "another");
   ASSERT_TRUE(foreign.save(10, {{"trainer/0", Snapshot()}}, {}).ok());
   const Ended end = sluice(resume({"--max-steps", "2560"}));
-  EXPECT_EQ(end.code, 1);
+  EXPECT_EQ(end.code, 2);
   EXPECT_THAT(end.err, AllOf(HasSubstr("another"), HasSubstr("ppo")));
 }
 
-TEST_F(Resume, FullDiskAtACheckpointWarnsAndKeepsTheLastGoodOne) {
+TEST_F(Resume, FullDiskUpToTheEndFailsTheRunAndKeepsTheLastGoodCheckpoint) {
   finished_run();
   const std::string good = checkpoints(out_).at(0);
   // No file may grow beyond 16 KiB: the metrics fit, a trainer's state does not.
   std::string command = "trap '' XFSZ; ulimit -f 16; exec " + sluice_binary();
   for (const auto& argument : resume({"--max-steps", "2560"})) command += " '" + argument + "'";
   const Ended end = Child({"bash", "-c", command}).wait();
-  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(end.code, 1) << end.err;
   EXPECT_THAT(end.err, AllOf(HasSubstr("warning"), HasSubstr("failed, the run goes on")));
   EXPECT_THAT(end.err, HasSubstr("2560 steps"));
+  EXPECT_THAT(end.err, AllOf(HasSubstr("the final state was not saved"), HasSubstr(good)));
   EXPECT_EQ(checkpoints(out_).at(0), good);
 
   const Ended again = sluice(resume({"--max-steps", "2560"}));  // with room on the disk
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_NE(checkpoints(out_).at(0), good);
+}
+
+TEST_F(Resume, ACheckpointThatFailsOnTheWayIsOnlyAWarning) {
+  Child child(small_run(out_, {"--set", "checkpoint_every=1"}));
+  const std::string folder = out_ + "/checkpoints";
+  ASSERT_TRUE(child.wait_until([&] { return !checkpoints(out_).empty(); }, 30)) << child.printed();
+  fs::rename(folder, out_ + "/elsewhere");
+  ASSERT_TRUE(child.wait_for("failed, the run goes on", 30)) << child.printed();
+  fs::rename(out_ + "/elsewhere", folder);
+  child.signal(SIGINT);
+  const Ended end = child.wait(30);
+  EXPECT_EQ(end.code, 0) << end.err;
+}
+
+TEST_F(Resume, ARunDirectoryThatIsDeletedMeanwhileFailsTheRunAndDoesNotComeBack) {
+  Child child(small_run(out_, {"--set", "checkpoint_every=1"}));
+  ASSERT_TRUE(child.wait_until([&] { return !checkpoints(out_).empty(); }, 30)) << child.printed();
+  fs::rename(out_, dir_ / "elsewhere");
+  ASSERT_TRUE(child.wait_for("failed, the run goes on", 30)) << child.printed();
+  child.signal(SIGINT);
+  const Ended end = child.wait(30);
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err,
+              AllOf(HasSubstr("the final state was not saved"), HasSubstr("no checkpoint")));
+  EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(Resume, MissingDirectoryIsNamed) {
@@ -138,6 +190,7 @@ TEST_F(Resume, AnotherNetworkIsRefusedAndTheSettingsStay) {
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.err,
               AllOf(HasSubstr("trainer/0"), HasSubstr("cannot take over its saved state")));
+  EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << "tried more than once: " << end.err;
   EXPECT_EQ(read_text(out_ + "/config.toml"), config);
 }
 

@@ -4,12 +4,37 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace sluice::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+TEST(Shutdown, TheEndOfTheTerminalDrainsAndCheckpoints) {
+  const TempDir dir;
+  const std::string out = dir / "run";
+  Child child(small_run(out));  // without end
+  ASSERT_TRUE(child.wait_for("\"env_steps\"", 30, out + "/metrics.jsonl")) << child.printed();
+  child.signal(SIGHUP);
+  const Ended end = child.wait(30);
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_FALSE(checkpoints(out).empty());
+}
+
+TEST(Shutdown, AReaderThatGoesAwayDoesNotEndTheRun) {
+  const TempDir dir;
+  const std::string out = dir / "run";
+  Child child({"bash", "-c",
+               sluice_binary() + " run ppo --out " + out +
+                   " --set threads=1 --set eval_every=0 --max-steps 60000 2>&1 | head -n 1; exit "
+                   "${PIPESTATUS[0]}"});
+  const Ended end = child.wait(60);
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 1);
+  EXPECT_GE(last_metric(out, "env_steps"), 60000);
+}
 
 TEST(Shutdown, CtrlCDrainsCheckpointsAndEndsWell) {
   const TempDir dir;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 /// The observation is one tensor here: everything else lies one further.
 constexpr int64_t kObs = 0;
 constexpr int64_t column(Trajectory::Column c) { return 1 + c; }
+
+/// Normalised rewards are clamped to this many standard deviations of the return.
+constexpr float kRewardClip = 10.0F;
 
 /// An AutogradLearner and the algorithm it borrows.
 class OwningAutogradLearner final : public Learner {
@@ -98,7 +102,8 @@ ActorCriticLearner::ActorCriticLearner(const ActorCriticSpec& spec, const Learne
                                       : 0),
       net_(spec, setup.key.split("init")),
       update_(make_update(net_, setup)),
-      observations_(spec.observation) {
+      observations_(spec.observation),
+      rewards_(config.gamma) {
   const auto rows = static_cast<size_t>(setup.batch * setup.horizon);
   observation_.resize(rows * static_cast<size_t>(width_));
   if (spec.head.discrete()) {
@@ -147,6 +152,13 @@ Status ActorCriticLearner::begin(std::span<const std::shared_ptr<const Trajector
   return update_->begin(batch, rate);
 }
 
+/// False when chunks of this slot were lost or dropped since the last one.
+bool ActorCriticLearner::follows_on(const Trajectory& chunk) {
+  const auto slot = static_cast<size_t>(chunk.slot);
+  if (next_chunk_.size() <= slot) next_chunk_.resize(slot + 1, chunk.number);
+  return std::exchange(next_chunk_[slot], chunk.number + 1) == chunk.number;
+}
+
 void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
   const Batch& steps = chunk.steps;
   const int64_t n = steps.rows();
@@ -174,21 +186,14 @@ void ActorCriticLearner::add_chunk(const Trajectory& chunk, int64_t row) {
 
   const float* reward = steps.data<float>(column(Trajectory::kReward));
   if (config_.normalise_reward) {
-    const auto slot = static_cast<size_t>(chunk.slot);
-    if (running_returns_.size() <= slot) running_returns_.resize(slot + 1, 0);
-    double& running = running_returns_[slot];
+    const auto* terminated = steps.data<uint8_t>(column(Trajectory::kTerminated));
+    const auto* truncated = steps.data<uint8_t>(column(Trajectory::kTruncated));
+    ended_.resize(static_cast<size_t>(n));
     for (int64_t t = 0; t < n; ++t) {
-      running = config_.gamma * running + static_cast<double>(reward[t]);
-      const auto sample = static_cast<float>(running);
-      return_spread_.update(&sample, 1);
-      if (steps.data<uint8_t>(column(Trajectory::kTerminated))[t] != 0 ||
-          steps.data<uint8_t>(column(Trajectory::kTruncated))[t] != 0)
-        running = 0;
+      ended_[static_cast<size_t>(t)] = terminated[t] | truncated[t];
     }
-    const auto scale = static_cast<float>(1 / std::sqrt(return_spread_.variance() + 1e-8));
-    for (int64_t t = 0; t < n; ++t) {
-      reward_[static_cast<size_t>(t)] = std::clamp(reward[t] * scale, -kObsClip, kObsClip);
-    }
+    if (!follows_on(chunk)) rewards_.cut(chunk.slot);
+    rewards_.normalise(chunk.slot, reward, ended_, kRewardClip, reward_.data());
     reward = reward_.data();
   }
   gae({reward, steps.data<float>(column(Trajectory::kValue)),
@@ -241,9 +246,9 @@ Status ActorCriticLearner::save(Snapshot& out) const {
   out.put_value("updates", updates_);
   const auto observations = observations_.save();
   out.put_array("observations", std::span<const double>(observations));
-  const auto spread = return_spread_.save();
-  out.put_array("return_spread", std::span<const double>(spread));
-  out.put_array("running_returns", std::span<const double>(running_returns_));
+  const auto rewards = rewards_.save();
+  out.put_array("rewards", std::span<const double>(rewards));
+  out.put_array("next_chunk", std::span<const int64_t>(next_chunk_));
   return {};
 }
 
@@ -254,12 +259,13 @@ Status ActorCriticLearner::load(const Snapshot& in) {
   auto observations = observations_.save();
   RETURN_IF_ERROR(in.get_array("observations", std::span(observations)));
   RETURN_IF_ERROR(observations_.load(observations));
-  auto spread = return_spread_.save();
-  RETURN_IF_ERROR(in.get_array("return_spread", std::span(spread)));
-  RETURN_IF_ERROR(return_spread_.load(spread));
-  ASSIGN_OR_RETURN(const auto running, in.get("running_returns"));
-  running_returns_.resize(running.size() / sizeof(double));
-  RETURN_IF_ERROR(in.get_array("running_returns", std::span(running_returns_)));
+  ASSIGN_OR_RETURN(const auto reward_bytes, in.get("rewards"));
+  std::vector<double> rewards(reward_bytes.size() / sizeof(double));
+  RETURN_IF_ERROR(in.get_array("rewards", std::span(rewards)));
+  RETURN_IF_ERROR(rewards_.load(rewards));
+  ASSIGN_OR_RETURN(const auto chunk_bytes, in.get("next_chunk"));
+  next_chunk_.resize(chunk_bytes.size() / sizeof(int64_t));
+  RETURN_IF_ERROR(in.get_array("next_chunk", std::span(next_chunk_)));
   refresh_normaliser();
   return {};
 }

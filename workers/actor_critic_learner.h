@@ -24,8 +24,9 @@ LearnerFactory with_algorithm(std::function<std::unique_ptr<Algorithm>()> make,
 
 /// Turns trajectories into the flat columns an actor-critic update takes (generalised advantages,
 /// bootstrap at truncation, running normalisation of observations and rewards) and hands them to a
-/// Learner. Observations are normalised with the statistics that acted; what was seen counts from
-/// the next version on.
+/// Learner. Observations are normalised with the statistics of the version being trained, which are
+/// part of that policy (so ratios to what acted stay right however stale a chunk is); what was seen
+/// counts from the next version on.
 class ActorCriticLearner final : public TrajectoryLearner {
  public:
   using MakeUpdate = std::function<std::unique_ptr<Learner>(ActorCritic&, const LearnerSetup&)>;
@@ -42,6 +43,7 @@ class ActorCriticLearner final : public TrajectoryLearner {
 
  private:
   void add_chunk(const Trajectory& chunk, int64_t row);
+  bool follows_on(const Trajectory& chunk);
   void refresh_normaliser();
   [[nodiscard]] Status check_finite() const;
 
@@ -54,8 +56,9 @@ class ActorCriticLearner final : public TrajectoryLearner {
   int64_t updates_ = 0;
   RunningStats observations_;        ///< all that was seen
   std::vector<float> mean_, scale_;  ///< of the current version
-  RunningStats return_spread_{1};
-  std::vector<double> running_returns_;  ///< discounted, per slot
+  ReturnNormaliser rewards_;
+  std::vector<int64_t> next_chunk_;  ///< number that follows on, per slot
+  std::vector<uint8_t> ended_;
 
   std::vector<float> observation_, action_, log_prob_, value_, advantage_, returns_, reward_;
   std::vector<int64_t> choice_;

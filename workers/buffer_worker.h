@@ -16,8 +16,8 @@ namespace sluice {
 ///
 ///   g.add("buffer", Buffer<Trajectory>{}).reads(fresh).writes(replay);
 ///
-/// The stream it writes may have admission and staleness rules; the one it reads must not have
-/// admission, because the buffer trains nothing and so never moves it on.
+/// The stream it writes may have admission and staleness rules; the one it reads must not, because
+/// the buffer trains nothing and so never moves it on. Graph::check() refuses that.
 template <class T>
 struct Buffer {
   static constexpr std::string_view kRole = "buffer";
@@ -46,7 +46,14 @@ class BufferWorker final : public Worker {
         out_(std::move(out)),
         moved_(context.metrics().counter("sluice_buffer_moved_total",
                                          "Items moved from one stream to the next.",
-                                         context.labels())) {}
+                                         context.labels())),
+        lost_(context.metrics().counter("sluice_buffer_dropped_total",
+                                        "Items that came to nothing in the buffer's hands.",
+                                        context.labels({{"reason", "lost"}}))) {}
+  /// A buffer that fails or is stopped may have an item in hand.
+  ~BufferWorker() override {
+    if (held_.value) lost_.add();
+  }
 
   Result<StepResult> step() override {
     for (int64_t n = 0; n < move_; ++n) {
@@ -62,7 +69,7 @@ class BufferWorker final : public Worker {
       switch (out_.try_put(held_.value, held_.info.versions)) {
         case PutResult::Full:
           return n > 0 ? StepResult::progress() : StepResult::idle();
-        case PutResult::Closed:
+        case PutResult::Closed:  // the stream has counted it
           return finish();
         case PutResult::Accepted:
           moved_.add();
@@ -88,6 +95,7 @@ class BufferWorker final : public Worker {
   StreamWriter<T> out_;
   Item<T> held_;  ///< taken, but not passed on yet
   Counter& moved_;
+  Counter& lost_;
 };
 
 template <class T>

@@ -120,8 +120,28 @@ TEST_F(BufferTest, ClosedReaderDownstreamEndsItAndTellsTheProducers) {
   start();
   reader_->close();
   put(0);
+  put(1);
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
   EXPECT_TRUE(writer_->closed());
+  const auto dropped = [&](const char* channel, const char* reason) {
+    return bench_.metric("sluice_stream_dropped_total", {{"channel", channel}, {"reason", reason}});
+  };
+  EXPECT_EQ(dropped("samples", "closed"), 1) << "the one in hand";
+  EXPECT_EQ(dropped("fresh", "reader_closed"), 1) << "the one still upstream";
+  worker_.reset();
+  EXPECT_EQ(bench_.metric("sluice_buffer_dropped_total"), 0) << "counted once";
+}
+
+TEST_F(BufferTest, ItemInHandIsCountedWhenItIsLost) {
+  bench_.samples.policy.capacity = 1;
+  start();
+  put(0);
+  put(1);
+  settle_well(*worker_);  // 0 passed on, 1 in hand
+  worker_.reset();
+  EXPECT_EQ(bench_.metric("sluice_buffer_dropped_total",
+                          {{"worker", "w"}, {"replica", "0"}, {"reason", "lost"}}),
+            1);
 }
 
 }  // namespace

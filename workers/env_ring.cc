@@ -2,10 +2,11 @@
 
 #include "envs/registry.h"
 #include "workers/clip_action.h"
+#include "workers/foreign_call.h"
 
 #include <cmath>
 #include <cstring>
-#include <exception>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -21,20 +22,10 @@ bool finite(const void* data, const TensorSpec& spec) {
   return std::isfinite(sum);
 }
 
-/// An environment is foreign code that may throw; only here is it known whose step it was.
-template <class F>
-Status guarded(F call) {
-  try {
-    return call();
-  } catch (const std::exception& e) {
-    return error(Code::Internal, "{}", e.what());
-  }
-}
-
 }  // namespace
 
 Result<EnvRing> EnvRing::make(const std::string& env, int64_t size, int64_t first_id, RandomKey key,
-                              int64_t attempt) {
+                              int64_t attempt, std::shared_ptr<Whereabouts> where) {
   EnvRing ring;
   for (int64_t i = 0; i < size; ++i) {
     ASSIGN_OR_RETURN(auto made, make_env(env));
@@ -48,6 +39,8 @@ Result<EnvRing> EnvRing::make(const std::string& env, int64_t size, int64_t firs
   ring.key_ = key.split("env");
   if (attempt > 0) ring.key_ = ring.key_.split(static_cast<uint64_t>(attempt));
   ring.spec_ = ring.slots_.front().env->spec();
+  ring.where_ = std::move(where);
+  ring.where_->call(fmt::format("environment '{}'", ring.spec_.name), "slot");
   ring.fields_ = static_cast<int64_t>(ring.spec_.observation.size());
   ring.action_column_ = ring.fields_;
   ring.out_.resize(static_cast<size_t>(ring.fields_));
@@ -104,7 +97,7 @@ Result<Transition> EnvRing::step(EnvSlot& slot, const void* action) {
   const int64_t t = slot.t++;
   ++slot.life;
   Transition transition;
-  const Status stepped = guarded([&] {
+  const Status stepped = foreign_call(*where_, slot.id, slot.life, [&] {
     return slot.env->step(clip_action(spec_.action, action, clipped_), place(slot), transition);
   });
   if (!stepped.ok()) {
@@ -146,11 +139,12 @@ Status EnvRing::check_finite(const EnvSlot& slot, const Transition& transition) 
 
 Status EnvRing::reset(EnvSlot& slot) {
   // Only the first episode is seeded: later ones go on with the environment's own generator.
-  const bool first = slot.life == 0 && slot.episode_length == 0;
+  const bool first = slot.life == 0 && !std::exchange(slot.seeded, true);
   const auto seed =
       first ? std::optional<uint64_t>(key_.split(static_cast<uint64_t>(slot.id)).word(0))
             : std::nullopt;
-  const Status status = guarded([&] { return slot.env->reset(seed, place(slot)); });
+  const Status status =
+      foreign_call(*where_, slot.id, slot.life, [&] { return slot.env->reset(seed, place(slot)); });
   if (!status.ok()) {
     return status.with_context(fmt::format("environment '{}', slot {}, reset after step {}",
                                            spec_.name, slot.id, slot.life));
@@ -187,7 +181,9 @@ Status EnvRing::save(Snapshot& out) const {
 Status EnvRing::load(const Snapshot& in) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     EnvSlot& slot = slots_[i];
-    ASSIGN_OR_RETURN(const auto bytes, in.get(fmt::format("slot{}", i)));
+    const std::string name = fmt::format("slot{}", i);
+    if (!in.has(name)) break;  // the ring has grown
+    ASSIGN_OR_RETURN(const auto bytes, in.get(name));
     ASSIGN_OR_RETURN(const Snapshot one, Snapshot::decode(bytes));
     ASSIGN_OR_RETURN(const auto env, one.get("env"));
     RETURN_IF_ERROR(slot.env->load(env));

@@ -1,6 +1,7 @@
 #pragma once
 #include "dataflow/base/random.h"
 #include "dataflow/base/snapshot.h"
+#include "dataflow/base/whereabouts.h"
 #include "dataflow/types/trajectory.h"
 #include "envs/env.h"
 
@@ -21,6 +22,7 @@ struct EnvSlot {
   double episode_return = 0;
   int64_t episode_length = 0;
   bool needs_reset = true;
+  bool seeded = false;              ///< its first reset, the seeded one, was tried
   std::vector<std::string> parked;  ///< observation between two chunks: one blob per field
 
   std::shared_ptr<Trajectory> chunk;  ///< being filled; null between chunks
@@ -35,8 +37,10 @@ class EnvRing {
   /// `first_id` is the id of slot 0. Slot i starts from seed key.split("env").split(id). A ring
   /// that replaces a lost one (`attempt` > 0) starts from other seeds and draws, so that it does
   /// not play the same episodes again.
+  /// Whoever holds `where` sees in which slot a step or reset hangs.
   static Result<EnvRing> make(const std::string& env, int64_t size, int64_t first_id, RandomKey key,
-                              int64_t attempt = 0);
+                              int64_t attempt = 0,
+                              std::shared_ptr<Whereabouts> where = std::make_shared<Whereabouts>());
 
   [[nodiscard]] const EnvSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] int64_t size() const noexcept { return static_cast<int64_t>(slots_.size()); }
@@ -58,7 +62,8 @@ class EnvRing {
   [[nodiscard]] const void* observation(const EnvSlot& slot, int64_t field) const;
 
   /// Environment states and counters. A chunk under way is not kept: after load() the slot begins a
-  /// new chunk at the observation it had.
+  /// new chunk at the observation it had. A larger ring than the saved one starts its further slots
+  /// afresh, a smaller one leaves some states unused.
   Status save(Snapshot& out) const;
   Status load(const Snapshot& in);
 
@@ -68,6 +73,7 @@ class EnvRing {
 
   EnvSpec spec_;
   RandomKey key_{0};
+  std::shared_ptr<Whereabouts> where_;
   std::vector<EnvSlot> slots_;
   std::vector<void*> out_;  // where the next observation goes
   std::vector<float> clipped_;

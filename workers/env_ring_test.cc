@@ -111,6 +111,27 @@ TEST(EnvRing, ReplacementDoesNotPlayTheSameEpisodesAgain) {
   EXPECT_NE(start(0).second, start(1).second);
 }
 
+TEST(EnvRing, SavedRingFitsIntoALargerAndASmallerOne) {
+  const auto ring = [](int64_t size) {
+    return *EnvRing::make("CartPole-v1", size, 0, RandomKey(1));
+  };
+  EnvRing from = ring(2);
+  ASSERT_TRUE(from.open_chunk(from.slot(1), blank(from)).ok());
+  ASSERT_TRUE(play(from, from.slot(1), kRows).ok());
+  from.close_chunk(from.slot(1));
+  Snapshot saved;
+  ASSERT_TRUE(from.save(saved).ok());
+
+  EnvRing larger = ring(3);
+  ASSERT_TRUE(larger.load(saved).ok());
+  EXPECT_EQ(larger.slot(1).life, from.slot(1).life);
+  EXPECT_EQ(larger.slot(2).life, 0);
+  EXPECT_TRUE(larger.slot(2).needs_reset);
+  EXPECT_TRUE(larger.open_chunk(larger.slot(2), blank(larger)).ok());
+  EnvRing smaller = ring(1);
+  EXPECT_TRUE(smaller.load(saved).ok());
+}
+
 TEST(EnvRing, SavedRingGoesOnBitForBit) {
   EnvRing ring = ring_of("CartPole-v1");
   EnvSlot& slot = ring.slot(1);

@@ -2,6 +2,7 @@
 
 #include "envs/registry.h"
 #include "workers/clip_action.h"
+#include "workers/foreign_call.h"
 
 #include <cmath>
 #include <cstring>
@@ -21,8 +22,20 @@ double Score::deviation() const {
   return std::sqrt(sum / static_cast<double>(returns.size()));
 }
 
-Result<Evaluation> Evaluation::begin(const std::string& env, int64_t episodes, RandomKey key) {
+template <class F>
+Status Evaluation::call(size_t episode, F env_call) {
+  const int64_t step = score_.lengths[episode] + 1;
+  const Status status =
+      foreign_call(*where_, static_cast<int64_t>(episode), step, std::move(env_call));
+  if (status.ok()) return status;
+  return status.with_context(fmt::format("environment '{}', episode {}, step {}",
+                                         envs_[episode]->spec().name, episode, step));
+}
+
+Result<Evaluation> Evaluation::begin(const std::string& env, int64_t episodes, RandomKey key,
+                                     std::shared_ptr<Whereabouts> where) {
   Evaluation out;
+  out.where_ = std::move(where);
   out.score_.returns.assign(static_cast<size_t>(episodes), 0);
   out.score_.lengths.assign(static_cast<size_t>(episodes), 0);
   for (int64_t i = 0; i < episodes; ++i) {
@@ -39,9 +52,12 @@ Result<Evaluation> Evaluation::begin(const std::string& env, int64_t episodes, R
       out.actions_.resize(static_cast<size_t>(episodes * out.action_bytes_));
     }
     void* row = out.observations_.data() + i * out.width_;
-    RETURN_IF_ERROR(
-        made->reset(key.split(static_cast<uint64_t>(i)).word(0), ObservationOut(&row, 1)));
     out.envs_.push_back(std::move(made));
+    const auto episode = static_cast<size_t>(i);
+    RETURN_IF_ERROR(out.call(episode, [&] {
+      return out.envs_[episode]->reset(key.split(static_cast<uint64_t>(i)).word(0),
+                                       ObservationOut(&row, 1));
+    }));
     out.alive_.push_back(i);
   }
   return out;
@@ -60,7 +76,8 @@ Result<bool> Evaluation::step(PolicyModel& model) {
     Env& env = *envs_[episode];
     const void* action =
         clip_action(env.spec().action, actions_.data() + r * action_bytes_, clipped_);
-    RETURN_IF_ERROR(env.step(action, ObservationOut(&row, 1), transition));
+    RETURN_IF_ERROR(
+        call(episode, [&] { return env.step(action, ObservationOut(&row, 1), transition); }));
     score_.returns[episode] += transition.reward;
     ++score_.lengths[episode];
     if (!transition.terminated && !transition.truncated) {

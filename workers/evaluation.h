@@ -1,4 +1,5 @@
 #pragma once
+#include "dataflow/base/whereabouts.h"
 #include "envs/env.h"
 #include "workers/policy_model.h"
 
@@ -23,7 +24,10 @@ struct Score {
 /// not depend on the order of anything.
 class Evaluation {
  public:
-  static Result<Evaluation> begin(const std::string& env, int64_t episodes, RandomKey key);
+  /// Whoever holds `where` sees in which episode a step or reset hangs.
+  static Result<Evaluation> begin(
+      const std::string& env, int64_t episodes, RandomKey key,
+      std::shared_ptr<Whereabouts> where = std::make_shared<Whereabouts>());
 
   /// False when all episodes have ended.
   Result<bool> step(PolicyModel& model);
@@ -31,6 +35,11 @@ class Evaluation {
   Score& score() noexcept { return score_; }
 
  private:
+  /// A call of an environment; its errors name the episode and its step.
+  template <class F>
+  Status call(size_t episode, F env_call);
+
+  std::shared_ptr<Whereabouts> where_;
   std::vector<std::unique_ptr<Env>> envs_;
   std::vector<int64_t> alive_;       ///< episodes that go on; row r of the buffers is alive_[r]
   std::vector<float> observations_;  ///< [alive, width]

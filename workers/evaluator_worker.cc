@@ -15,7 +15,22 @@ void Evaluator::bind(ConfigBinder& b) {
 }
 
 void Evaluator::check(std::vector<std::string>& problems) const {
-  if (const auto known = env_spec(env); !known.ok()) problems.push_back(known.status().message());
+  const auto known = env_spec(env);
+  if (!known.ok()) {
+    problems.push_back(known.status().message());
+  } else if (const auto spec = actor_critic_spec(*known, net); !spec.ok()) {
+    problems.push_back(spec.status().message());
+  }
+}
+
+PortSchemas Evaluator::schemas() const {
+  PortSchemas out;
+  const auto known = env_spec(env);
+  if (!known.ok()) return out;
+  if (const auto spec = actor_critic_spec(*known, net); spec.ok()) {
+    out.follows(0, weights_schema(*spec));
+  }
+  return out;
 }
 
 Result<std::unique_ptr<Worker>> Evaluator::make(WorkerContext& context) const {
@@ -32,13 +47,18 @@ EvaluatorWorker::EvaluatorWorker(const Evaluator& spec, PolicyModel model, Worke
       model_(std::move(model)),
       run_(context.run()),
       weights_(std::move(weights)),
-      key_(context.key().split("episodes")) {}
+      key_(context.key().split("episodes")),
+      where_(context.where()) {
+  where_->call(fmt::format("environment '{}'", spec_.env), "episode");
+}
 
 Result<StepResult> EvaluatorWorker::step() {
   if (!running_) {
     ASSIGN_OR_RETURN(const bool begun, begin_next());
     if (begun) return StepResult::progress();
-    return draining() ? StepResult::finished() : StepResult::idle();
+    if (!draining()) return StepResult::idle();
+    weights_.close();
+    return StepResult::finished();
   }
   ASSIGN_OR_RETURN(const bool more, running_->step(model_));
   if (!more) report();
@@ -50,7 +70,7 @@ Result<bool> EvaluatorWorker::begin_next() {
   const auto newest = weights_.current();
   if (!newest.value || (newest.tag.step < next_due_ && !draining())) return false;
   RETURN_IF_ERROR(model_.install(*newest.value));
-  ASSIGN_OR_RETURN(auto begun, Evaluation::begin(spec_.env, spec_.episodes, key_));
+  ASSIGN_OR_RETURN(auto begun, Evaluation::begin(spec_.env, spec_.episodes, key_, where_));
   running_ = std::move(begun);
   running_->score().version = newest.tag;
   last_scored_ = newest.tag;

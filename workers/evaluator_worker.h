@@ -27,6 +27,7 @@ struct Evaluator {
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;
+  [[nodiscard]] PortSchemas schemas() const;
   Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
 };
 
@@ -49,6 +50,7 @@ class EvaluatorWorker final : public Worker {
   RunControl& run_;
   LatestFollower<Weights> weights_;
   RandomKey key_;
+  std::shared_ptr<Whereabouts> where_;
   std::optional<Evaluation> running_;
   int64_t next_due_ = 0;
   VersionTag last_scored_;

@@ -1,5 +1,7 @@
 #include "workers/net_config.h"
 
+#include "models/nets/actor_critic.h"
+
 namespace sluice {
 
 void NetConfig::bind(ConfigBinder& b) {
@@ -29,6 +31,15 @@ Result<ActorCriticSpec> actor_critic_spec(const EnvSpec& env, const NetConfig& n
           : Head::gaussian(env.action.tensor().elements(), static_cast<float>(net.initial_log_std));
   RETURN_IF_ERROR(spec.check().with_context(fmt::format("network for environment '{}'", env.name)));
   return spec;
+}
+
+Schema weights_schema(const ActorCriticSpec& spec) {
+  Schema out;
+  const ActorCritic net(spec, RandomKey(0));
+  for (const auto& entry : net.parameters().entries()) {
+    out.add({entry.name, DType::F32, entry.shape});
+  }
+  return out;
 }
 
 }  // namespace sluice

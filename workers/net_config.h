@@ -22,4 +22,7 @@ struct NetConfig {
 /// observation tensor, observations that are not float32, an action of another kind.
 Result<ActorCriticSpec> actor_critic_spec(const EnvSpec& env, const NetConfig& net);
 
+/// The parameters of such a network as a weights channel carries them.
+Schema weights_schema(const ActorCriticSpec& spec);
+
 }  // namespace sluice

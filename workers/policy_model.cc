@@ -65,6 +65,7 @@ void PolicyModel::reserve(int64_t rows) {
   inputs_.resize(n * static_cast<size_t>(net_.spec().observation));
   keys_.resize(n, RandomKey(0));
   draws_.resize(n);
+  values_.resize(n);
 }
 
 const float* PolicyModel::normalised(const float* observations, int64_t rows) {
@@ -78,27 +79,65 @@ ActionRows PolicyModel::rows_of(void* actions, int64_t offset) const {
   return {nullptr, static_cast<float*>(actions) + offset * net_.spec().head.size};
 }
 
-Status PolicyModel::answer(const Observation& in, Action& out) {
-  const int64_t rows = in.count;
-  if (rows > out.rows.rows()) {
-    return invalid_argument("{} observations do not fit an answer of {} rows", rows,
-                            out.rows.rows());
+/// The observations of all questions, one after the other, ready for the network; those of a single
+/// question stay where they are when nothing is to be done to them.
+const float* PolicyModel::gather(std::span<const Question> questions, int64_t rows) {
+  if (questions.size() == 1) return normalised(questions[0].in->rows.data<float>(0), rows);
+  float* to = inputs_.data();
+  for (const Question& q : questions) {
+    const auto* from = q.in->rows.data<float>(0);
+    const int64_t size = q.in->count * net_.spec().observation;
+    if (mean_.empty()) {
+      std::copy_n(from, size, to);
+    } else {
+      normalise_observations(from, q.in->count, mean_, scale_, to);
+    }
+    to += size;
+  }
+  return inputs_.data();
+}
+
+Status PolicyModel::answer(std::span<const Question> questions) {
+  int64_t rows = 0;
+  for (const Question& q : questions) {
+    if (q.in->count > q.out->rows.rows()) {
+      return invalid_argument("{} observations do not fit an answer of {} rows", q.in->count,
+                              q.out->rows.rows());
+    }
+    rows += q.in->count;
   }
   reserve(rows);
-  const auto columns = static_cast<int64_t>(in.rows.schema().size());
-  const auto* slots = in.rows.data<int64_t>(columns - 3);
-  const auto* draws = in.rows.data<int64_t>(columns - 2);
-  for (int64_t r = 0; r < rows; ++r) {
-    keys_[static_cast<size_t>(r)] = key_.split(static_cast<uint64_t>(slots[r]));
-    draws_[static_cast<size_t>(r)] = static_cast<uint64_t>(draws[r]);
+  size_t at = 0;
+  for (const Question& q : questions) {
+    const auto columns = static_cast<int64_t>(q.in->rows.schema().size());
+    const auto* slots = q.in->rows.data<int64_t>(columns - 3);
+    const auto* draws = q.in->rows.data<int64_t>(columns - 2);
+    for (int64_t r = 0; r < q.in->count; ++r, ++at) {
+      keys_[at] = key_.split(static_cast<uint64_t>(slots[r]));
+      draws_[at] = static_cast<uint64_t>(draws[r]);
+    }
   }
-  net_.forward(normalised(in.rows.data<float>(0), rows), rows, scratch_, head_.data(),
-               out.rows.data<float>(2));
-  sample_actions(net_.spec().head, head_.data(), net_.log_std(), rows, keys_.data(), draws_.data(),
-                 rows_of(out.rows.data<char>(0), 0), out.rows.data<float>(1));
-  out.count = rows;
-  out.version = version_;
+  const bool one = questions.size() == 1;
+  float* values = one ? questions[0].out->rows.data<float>(2) : values_.data();
+  net_.forward(gather(questions, rows), rows, scratch_, head_.data(), values);
+  ++passes_;
+  int64_t first = 0;
+  for (const Question& q : questions) {
+    const auto offset = static_cast<size_t>(first);
+    sample_actions(net_.spec().head, head_.data() + first * net_.spec().head.size, net_.log_std(),
+                   q.in->count, keys_.data() + offset, draws_.data() + offset,
+                   rows_of(q.out->rows.data<char>(0), 0), q.out->rows.data<float>(1));
+    if (!one) std::copy_n(values + offset, q.in->count, q.out->rows.data<float>(2));
+    q.out->count = q.in->count;
+    q.out->version = version_;
+    first += q.in->count;
+  }
   return {};
+}
+
+Status PolicyModel::answer(const Observation& in, Action& out) {
+  const Question question{&in, &out};
+  return answer({&question, 1});
 }
 
 void PolicyModel::act_greedily(const float* observations, int64_t rows, void* actions) {

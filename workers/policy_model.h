@@ -6,6 +6,7 @@
 #include "workers/net_config.h"
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace sluice {
@@ -23,15 +24,25 @@ class PolicyModel {
   Status install(const Weights& weights);
   [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
 
-  /// Fills `out` for every row of `in`: a drawn action and its log probability where one is wanted,
-  /// and the value.
+  /// One question and where its answer goes; both outlive the call.
+  struct Question {
+    const Observation* in;
+    Action* out;
+  };
+  /// Fills `out` for every row of `in`, of all questions in one forward pass: a drawn action and
+  /// its log probability where one is wanted, and the value. An error, with nothing answered, when
+  /// an `in` has more rows than its `out` holds.
+  Status answer(std::span<const Question> questions);
   Status answer(const Observation& in, Action& out);
+  /// Forward passes so far.
+  [[nodiscard]] int64_t passes() const noexcept { return passes_; }
 
   /// The most likely action for each of `rows` observations [rows, observation].
   void act_greedily(const float* observations, int64_t rows, void* actions);
 
  private:
   const float* normalised(const float* observations, int64_t rows);
+  const float* gather(std::span<const Question> questions, int64_t rows);
   [[nodiscard]] ActionRows rows_of(void* actions, int64_t offset) const;
   void reserve(int64_t rows);
 
@@ -44,7 +55,9 @@ class PolicyModel {
   std::vector<float> inputs_;
   std::vector<float> head_;
   std::vector<RandomKey> keys_;
+  std::vector<float> values_;
   std::vector<uint64_t> draws_;
+  int64_t passes_ = 0;
 };
 
 /// Names of the tensors that carry the observation normaliser inside Weights.

@@ -23,6 +23,9 @@ PortSchemas Policy::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
     out.serves(0, Observation::schema(known->observation), Action::schema(known->action.tensor()));
+    if (const auto spec = actor_critic_spec(*known, net); spec.ok()) {
+      out.follows(0, weights_schema(*spec));
+    }
   }
   return out;
 }
@@ -45,6 +48,9 @@ PolicyWorker::PolicyWorker(PolicyModel model, WorkerContext& context,
       weights_(std::move(weights)),
       answered_(context.metrics().counter("sluice_policy_answers_total", "Observations answered.",
                                           context.labels())),
+      passes_(context.metrics().counter("sluice_policy_passes_total",
+                                        "Forward passes, one for each batch of questions.",
+                                        context.labels())),
       swaps_(context.metrics().counter("sluice_policy_swaps_total", "Weight versions installed.",
                                        context.labels())),
       refused_(context.metrics().counter("sluice_policy_refused_weights_total",
@@ -70,19 +76,30 @@ Status PolicyWorker::follow() {
   return {};
 }
 
+void PolicyWorker::answer() {
+  questions_.clear();
+  for (auto& call : batch_) questions_.push_back({&call->request, &call->response});
+  const Status together = model_.answer(questions_);
+  for (auto& call : batch_) {
+    // One that cannot be answered must not spoil the others.
+    call->status = together.ok() ? together : model_.answer(call->request, call->response);
+    answered_.add(call->request.count);
+    server_.answer(std::move(call));
+  }
+  passes_.add(model_.passes() - counted_passes_);
+  counted_passes_ = model_.passes();
+}
+
 Result<StepResult> PolicyWorker::step() {
   RETURN_IF_ERROR(follow());
   if (server_.ended() || (draining() && server_.next_due() == kForever)) {
     server_.close();
+    weights_.close();
     return StepResult::finished();
   }
   if (!model_.version().valid()) return StepResult::idle();
   if (!server_.try_take(batch_)) return StepResult::idle(server_.next_due());
-  for (auto& call : batch_) {
-    call->status = model_.answer(call->request, call->response);
-    answered_.add(call->request.count);
-    server_.answer(std::move(call));
-  }
+  answer();
   return StepResult::progress();
 }
 

@@ -40,13 +40,17 @@ class PolicyWorker final : public Worker {
 
  private:
   Status follow();
+  void answer();
 
   PolicyModel model_;
   ServiceServer<Observation, Action> server_;
   LatestFollower<Weights> weights_;
   VersionTag seen_;  ///< newest version looked at, installed or not
   std::vector<std::unique_ptr<Exchange<Observation, Action>>> batch_;
+  std::vector<PolicyModel::Question> questions_;
+  int64_t counted_passes_ = 0;
   Counter& answered_;
+  Counter& passes_;
   Counter& swaps_;
   Counter& refused_;
   Gauge& version_;

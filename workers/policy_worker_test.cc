@@ -74,6 +74,9 @@ TEST_F(PolicyTest, EveryAnswerCarriesTheVersionThatMadeIt) {
   publish(weights_of(spec_, 4, 2));
   ask(0, 1);
   EXPECT_EQ(answer()->response.version.step, 4);
+  EXPECT_EQ(bench_.metric("sluice_policy_answers_total"), 2);
+  EXPECT_EQ(bench_.metric("sluice_policy_swaps_total"), 2);
+  EXPECT_EQ(bench_.metric("sluice_policy_version"), 4);
 }
 
 TEST_F(PolicyTest, ANewVersionActsFromTheNextBatchOn) {
@@ -119,10 +122,34 @@ TEST_F(PolicyTest, DrawsDependOnSlotAndCounterOnly) {
   EXPECT_NE(forwards, std::vector<int64_t>(16, forwards[0])) << "they must differ at all";
 }
 
+TEST_F(PolicyTest, QuestionsOfOneBatchShareAForwardPass) {
+  publish(weights_of(spec_, 0));
+  std::vector<float> alone;
+  for (int64_t slot = 0; slot < 5; ++slot) {
+    ask(slot, 0.25F * static_cast<float>(slot));
+    const auto call = answer();
+    alone.push_back(call->response.rows.data<float>(1)[0]);
+    alone.push_back(call->response.rows.data<float>(2)[0]);
+  }
+  const double before = bench_.metric("sluice_policy_passes_total");
+  for (int64_t slot = 0; slot < 5; ++slot) ask(slot, 0.25F * static_cast<float>(slot));
+  std::vector<float> together;
+  for (auto call = answer(); call != nullptr; call = client_->try_collect()) {
+    EXPECT_EQ(call->response.count, 1);
+    together.push_back(call->response.rows.data<float>(1)[0]);
+    together.push_back(call->response.rows.data<float>(2)[0]);
+  }
+  EXPECT_EQ(together, alone) << "bit for bit, whoever else is in the batch";
+  EXPECT_EQ(bench_.metric("sluice_policy_passes_total") - before, 1);
+}
+
 TEST_F(PolicyTest, EndsWhenEveryClientHasClosed) {
   publish(weights_of(spec_, 0));
   client_->close();
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
+  worker_.reset();
+  EXPECT_EQ(bench_.metric("sluice_service_lost_servers_total"), 0) << "a clean end";
+  EXPECT_EQ(bench_.metric("sluice_latest_lost_followers_total"), 0);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace {
 
 using enum Trajectory::Column;
 enum AskColumn : int64_t { kSlot, kDraw, kWant };
+/// Bad resets in a row after which an environment counts as broken.
+constexpr int kBadResets = 16;
+
 enum AnswerColumn : int64_t { kAnswerAction, kAnswerLogProb, kAnswerValue };
 
 }  // namespace
@@ -39,7 +42,7 @@ PortSchemas Rollout::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
     out.asks(0, Observation::schema(known->observation), Action::schema(known->action.tensor()));
-    out.writes(0, Trajectory::schema(known->observation, known->action.tensor()));
+    out.writes(0, Trajectory::schema(known->observation, known->action.tensor()), horizon);
   }
   return out;
 }
@@ -54,8 +57,9 @@ int64_t Rollout::memory_bytes() const {
 }
 
 Result<std::unique_ptr<Worker>> Rollout::make(WorkerContext& context) const {
-  ASSIGN_OR_RETURN(auto ring_of_envs, EnvRing::make(env, ring, context.replica() * ring,
-                                                    RandomKey(context.seed()), context.attempt()));
+  ASSIGN_OR_RETURN(auto ring_of_envs,
+                   EnvRing::make(env, ring, context.replica() * ring, RandomKey(context.seed()),
+                                 context.attempt(), context.where()));
   ASSIGN_OR_RETURN(auto client, (context.client<Observation, Action>()));
   ASSIGN_OR_RETURN(auto writer, context.writer<Trajectory>());
   return std::unique_ptr<Worker>(std::make_unique<RolloutWorker>(
@@ -89,8 +93,24 @@ RolloutWorker::RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& c
                                          context.labels())),
       reissued_(context.metrics().counter("sluice_rollout_reissued_total",
                                           "Questions asked again because their server was lost.",
-                                          context.labels())) {
+                                          context.labels())),
+      given_up_(context.metrics().counter("sluice_rollout_dropped_total",
+                                          "Chunks begun, but never handed out.",
+                                          context.labels({{"reason", "drained"}}))),
+      lost_(context.metrics().counter("sluice_rollout_dropped_total",
+                                      "Chunks begun, but never handed out.",
+                                      context.labels({{"reason", "lost"}}))) {
   for (int64_t i = 0; i < spec.ring; ++i) waiting_.push_back(i);
+}
+
+RolloutWorker::~RolloutWorker() {
+  if (!over_) count_given_up(lost_);
+}
+
+void RolloutWorker::count_given_up(Counter& reason) {
+  auto chunks = static_cast<int64_t>(finished_.size());
+  for (int64_t i = 0; i < ring_.size(); ++i) chunks += ring_.slot(i).chunk ? 1 : 0;
+  reason.add(chunks);
 }
 
 Result<StepResult> RolloutWorker::step() {
@@ -104,6 +124,8 @@ Result<StepResult> RolloutWorker::step() {
   }
   progress |= ask(clock_.now());
   if (draining() && in_flight_.empty() && finished_.empty()) {
+    count_given_up(given_up_);
+    over_ = true;  // the chunks stay where they are: save() takes the observations from them
     service_.close();
     samples_.close();
     return StepResult::finished();
@@ -167,8 +189,9 @@ Status RolloutWorker::deliver(const Call& call) {
   for (int64_t row = 0; row < call.request.count; ++row) {
     const int64_t i = slots[row] - first;
     const Status status = want[row] != 0 ? act(i, call.response, row) : bootstrap(i, value[row]);
-    if (status.code() == Code::DataLoss && spec_.on_bad_step == OnBadStep::DropEpisode) {
-      RETURN_IF_ERROR(drop_episode(i, status));
+    if (may_drop(status)) {
+      note_dropped(i, status);
+      RETURN_IF_ERROR(open_chunk(i, std::move(ring_.slot(i).chunk)));
     } else if (!status.ok()) {
       return status;
     }
@@ -222,7 +245,11 @@ void RolloutWorker::finish_chunk(int64_t i) {
   finished_.push_back({i, ring_.close_chunk(ring_.slot(i))});
 }
 
-Status RolloutWorker::drop_episode(int64_t i, const Status& why) {
+bool RolloutWorker::may_drop(const Status& status) const {
+  return status.code() == Code::DataLoss && spec_.on_bad_step == OnBadStep::DropEpisode;
+}
+
+void RolloutWorker::note_dropped(int64_t i, const Status& why) {
   EnvSlot& slot = ring_.slot(i);
   dropped_.add();
   const int64_t total = dropped_.value();
@@ -231,7 +258,18 @@ Status RolloutWorker::drop_episode(int64_t i, const Status& why) {
         total);
   }
   slot.needs_reset = true;
-  RETURN_IF_ERROR(ring_.open_chunk(slot, std::move(slot.chunk)));
+}
+
+/// A chunk for slot i. Where bad episodes are dropped, so is one that is bad from its first
+/// observation on; but an environment that gives nothing else is broken.
+Status RolloutWorker::open_chunk(int64_t i, std::shared_ptr<Trajectory> chunk) {
+  EnvSlot& slot = ring_.slot(i);
+  Status status = ring_.open_chunk(slot, std::move(chunk));
+  for (int more = kBadResets; may_drop(status) && more > 0; --more) {
+    note_dropped(i, status);
+    status = ring_.open_chunk(slot, std::move(slot.chunk));
+  }
+  RETURN_IF_ERROR(status);
   want(i, true);
   return {};
 }
@@ -262,8 +300,7 @@ Status RolloutWorker::open_admitted(bool& progress) {
   const auto starting = std::min<int64_t>(permits_, static_cast<int64_t>(waiting_.size()));
   for (int64_t n = 0; n < starting; ++n) {
     const int64_t i = waiting_[static_cast<size_t>(n)];
-    RETURN_IF_ERROR(ring_.open_chunk(ring_.slot(i), pool_.acquire()));
-    want(i, true);
+    RETURN_IF_ERROR(open_chunk(i, pool_.acquire()));
   }
   permits_ -= starting;
   waiting_.erase(waiting_.begin(), waiting_.begin() + starting);

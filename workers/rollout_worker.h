@@ -52,6 +52,8 @@ class RolloutWorker final : public Worker {
  public:
   RolloutWorker(const Rollout& spec, EnvRing ring, WorkerContext& context,
                 ServiceClient<Observation, Action> act, StreamWriter<Trajectory> samples);
+  /// Chunks under way are counted as lost.
+  ~RolloutWorker() override;
 
   Result<StepResult> step() override;
   Status save(Snapshot& out) const override { return ring_.save(out); }
@@ -65,7 +67,10 @@ class RolloutWorker final : public Worker {
   Status act(int64_t i, const Action& action, int64_t row);
   Status bootstrap(int64_t i, float value);
   void finish_chunk(int64_t i);
-  Status drop_episode(int64_t i, const Status& why);
+  [[nodiscard]] bool may_drop(const Status& status) const;
+  void note_dropped(int64_t i, const Status& why);
+  Status open_chunk(int64_t i, std::shared_ptr<Trajectory> chunk);
+  void count_given_up(Counter& reason);
   bool submit_finished();
   Status open_admitted(bool& progress);
   bool ask(TimeNs now);
@@ -101,11 +106,14 @@ class RolloutWorker final : public Worker {
   std::vector<int64_t> spare_slots_;
   int64_t next_question_ = 0;  ///< the id that the client gives the next question
   int64_t permits_ = 0;
+  bool over_ = false;
 
   Counter& steps_;
   Counter& episodes_;
   Counter& dropped_;
   Counter& reissued_;
+  Counter& given_up_;
+  Counter& lost_;
 };
 
 }  // namespace sluice

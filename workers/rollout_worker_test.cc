@@ -68,6 +68,10 @@ class RolloutTest : public ::testing::Test {
     }
     return nullptr;
   }
+  double given_up(const char* reason) const {
+    return bench_.metric("sluice_rollout_dropped_total",
+                         {{"worker", "w"}, {"replica", "0"}, {"reason", reason}});
+  }
   std::vector<float> bootstrap(const Trajectory& chunk) {
     const auto* x = chunk.steps.data<float>(kBootstrap);
     return {x, x + chunk.steps.rows()};
@@ -171,6 +175,8 @@ TEST_F(RolloutTest, TerminationInTheLastRowHasNoBootstrap) {
   ASSERT_NE(chunk, nullptr);
   EXPECT_EQ(chunk->steps.data<uint8_t>(kTerminated)[2], 1);
   EXPECT_THAT(bootstrap(*chunk), ElementsAre(0, 0, 0));
+  EXPECT_EQ(bench_.metric("sluice_env_episodes_total"), 1);
+  EXPECT_EQ(bench_.metric("sluice_env_steps_total"), 3);
   EXPECT_EQ(next_chunk()->steps.data<float>(kObs)[0], 0);
 }
 
@@ -302,6 +308,30 @@ TEST_F(RolloutTest, DrainSendsWhatIsFinishedAndGivesUpWhatIsUnderWay) {
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
   EXPECT_TRUE(reader_->ended());
   EXPECT_TRUE(server_->ended());
+  worker_.reset();
+  EXPECT_EQ(given_up("drained"), 1);
+  EXPECT_EQ(given_up("lost"), 0) << "counted once";
+}
+
+TEST_F(RolloutTest, ChunksUnderWayAreCountedWhenTheRolloutIsLost) {
+  start({.env = scripted(0, false), .ring = 3, .horizon = 2});
+  settle_well(*worker_);
+  worker_.reset();
+  EXPECT_EQ(given_up("lost"), 3);
+}
+
+TEST_F(RolloutTest, ChunkForAStreamThatClosedIsCountedByTheStream) {
+  start({.env = scripted(0, false), .ring = 1, .horizon = 1});
+  settle_well(*worker_);
+  reader_->close();
+  for (int turn = 0; turn < 2; ++turn) {  // its action, then the value to bootstrap from
+    Calls calls = take();
+    answer(std::move(calls.at(0)));
+    settle_well(*worker_);
+  }
+  EXPECT_EQ(
+      bench_.metric("sluice_stream_dropped_total", {{"channel", "samples"}, {"reason", "closed"}}),
+      1);
 }
 
 }  // namespace

@@ -148,12 +148,20 @@ class Bench : public ChannelOpener {
     return LatestFollower<Weights>(*transport.open_follower(weights, test_waker));
   }
 
+  /// The sum over all labels.
   double metric(std::string_view name) const {
     double sum = 0;
     for (const MetricSample& sample : metrics.snapshot()) {
       if (sample.name == name) sum += sample.value;
     }
     return sum;
+  }
+
+  double metric(std::string_view name, const Labels& labels) const {
+    for (const MetricSample& sample : metrics.snapshot()) {
+      if (sample.name == name && sample.labels == labels) return sample.value;
+    }
+    return 0;
   }
 
   Result<Route<StreamSpec>> stream(std::string_view channel, const ReplicaId& /*who*/) override {

@@ -5,6 +5,7 @@
 #include "workers/saved_policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace sluice {
@@ -51,7 +52,10 @@ void Trainer::check(std::vector<std::string>& problems) const {
 PortSchemas Trainer::schemas() const {
   PortSchemas out;
   if (const auto known = env_spec(env); known.ok()) {
-    out.reads(0, Trajectory::schema(known->observation, known->action.tensor()));
+    out.reads(0, Trajectory::schema(known->observation, known->action.tensor()), horizon);
+    if (const auto spec = actor_critic_spec(*known, net); spec.ok()) {
+      out.publishes(0, weights_schema(*spec));
+    }
   }
   return out;
 }
@@ -86,6 +90,12 @@ TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLear
                                           "Policy versions published.", context.labels())),
       trained_steps_(context.metrics().counter(
           "sluice_trainer_steps_total", "Environment steps learned from.", context.labels())),
+      dropped_at_end_(context.metrics().counter("sluice_trainer_dropped_total",
+                                                "Chunks taken, but never learned from.",
+                                                context.labels({{"reason", "drained"}}))),
+      dropped_lost_(context.metrics().counter("sluice_trainer_dropped_total",
+                                              "Chunks taken, but never learned from.",
+                                              context.labels({{"reason", "lost"}}))),
       staleness_(context.metrics().histogram(
           "sluice_trainer_staleness", "Versions between the oldest action of a chunk and its use.",
           {0, 1, 2, 4, 8, 16, 32}, context.labels())) {
@@ -93,6 +103,8 @@ TrainerWorker::TrainerWorker(const Trainer& spec, std::unique_ptr<TrajectoryLear
   incarnation_ = run_.incarnation() + static_cast<uint32_t>(context.attempt());
   run_.watch(&waker_);  // a request to stop must reach a trainer that waits for samples
 }
+
+TrainerWorker::~TrainerWorker() { drop_unused(dropped_lost_); }
 
 Result<StepResult> TrainerWorker::step() {
   switch (phase_) {
@@ -114,6 +126,7 @@ Result<StepResult> TrainerWorker::step() {
       phase_ = Phase::Done;
       return StepResult::progress();
     case Phase::Done:
+      drop_unused(dropped_at_end_);
       samples_.close();
       weights_.close();
       run_.finish();
@@ -128,6 +141,12 @@ void TrainerWorker::drain() {
   if (phase_ != Phase::LastCheckpoint) phase_ = Phase::Done;
 }
 
+void TrainerWorker::drop_unused(Counter& reason) {
+  reason.add(static_cast<int64_t>(batch_.size() + ahead_.size()));
+  batch_.clear();
+  ahead_.clear();
+}
+
 bool TrainerWorker::run_is_over() const {
   const int64_t limit = run_.max_steps();
   return run_.stop_requested() || (limit >= 0 && env_steps_ >= limit);
@@ -140,6 +159,7 @@ Status TrainerWorker::announce() {
   RETURN_IF_ERROR(weights_.publish(weights, current_));
   versions_.add();
   run_.report("version", static_cast<double>(version_));
+  run_.report("incarnation", static_cast<double>(incarnation_));
   return {};
 }
 
@@ -156,14 +176,14 @@ Result<StepResult> TrainerWorker::collect() {
     phase_ = Phase::LastCheckpoint;
     return StepResult::progress();
   }
-  std::vector<Item<Trajectory>> items;
-  if (!ahead_.empty()) {
-    items = std::move(ahead_.front());
-    ahead_.pop_front();
-  } else {
-    ASSIGN_OR_RETURN(items, samples_.try_take(spec_.batch));
+  RETURN_IF_ERROR(samples_.drop_stale(ahead_));
+  if (const int64_t missing = spec_.batch - static_cast<int64_t>(ahead_.size()); missing > 0) {
+    RETURN_IF_ERROR(take_ahead(missing));
+    if (static_cast<int64_t>(ahead_.size()) < spec_.batch) return StepResult::idle();
   }
-  if (items.empty()) return StepResult::idle();
+  const auto end = ahead_.begin() + spec_.batch;
+  std::vector<Item<Trajectory>> items(std::move_iterator(ahead_.begin()), std::move_iterator(end));
+  ahead_.erase(ahead_.begin(), end);
   RETURN_IF_ERROR(begin(std::move(items)));
   phase_ = Phase::Learn;
   return StepResult::progress();
@@ -175,9 +195,12 @@ Status TrainerWorker::begin(std::vector<Item<Trajectory>> items) {
   });
   batch_ = std::move(items);
   std::vector<std::shared_ptr<const Trajectory>> chunks;
+  batch_staleness_ = 0;
   for (const auto& item : batch_) {
     // Staleness counts from the moment of use, so prefetched batches show their age.
-    staleness_.observe(static_cast<double>(staleness(current_, item.info.versions)));
+    const auto behind = static_cast<double>(staleness(current_, item.info.versions));
+    staleness_.observe(behind);
+    batch_staleness_ += behind / static_cast<double>(batch_.size());
     for (const auto& episode : item.value->episodes) {
       ++episodes_;
       recent_returns_.push_back(episode.episode_return);
@@ -188,11 +211,15 @@ Status TrainerWorker::begin(std::vector<Item<Trajectory>> items) {
   return learner_->begin(chunks);
 }
 
-Status TrainerWorker::prefetch() {
-  if (static_cast<int64_t>(ahead_.size()) >= spec_.prefetch) return {};
-  ASSIGN_OR_RETURN(auto items, samples_.try_take(spec_.batch));
-  if (!items.empty()) ahead_.push_back(std::move(items));
+Status TrainerWorker::take_ahead(int64_t items) {
+  ASSIGN_OR_RETURN(auto taken, samples_.try_take(items));
+  std::move(taken.begin(), taken.end(), std::back_inserter(ahead_));
   return {};
+}
+
+Status TrainerWorker::prefetch() {
+  const auto held = static_cast<int64_t>(ahead_.size());
+  return held + spec_.batch <= spec_.prefetch * spec_.batch ? take_ahead(spec_.batch) : Status();
 }
 
 Result<StepResult> TrainerWorker::learn() {
@@ -214,6 +241,7 @@ void TrainerWorker::finish_version() {
   began_steps_ += steps;
   run_.report("env_steps", static_cast<double>(env_steps_));
   run_.report("episodes", static_cast<double>(episodes_));
+  run_.report("staleness", batch_staleness_);
   if (now > began_) {
     run_.report("env_steps_per_second",
                 static_cast<double>(began_steps_) * 1e9 / static_cast<double>(now - began_));
@@ -266,7 +294,10 @@ Status TrainerWorker::load(const Snapshot& in) {
   recent_returns_.assign(recent.begin(), recent.end());
   ASSIGN_OR_RETURN(const auto bytes, in.get("learner"));
   ASSIGN_OR_RETURN(const Snapshot learner, Snapshot::decode(bytes));
-  return learner_->load(learner);
+  RETURN_IF_ERROR(learner_->load(learner));
+  // A run that has nothing left to do still says how far it is.
+  run_.report("env_steps", static_cast<double>(env_steps_));
+  return {};
 }
 
 }  // namespace sluice

@@ -49,6 +49,9 @@ class TrainerWorker final : public Worker {
                 WorkerContext& context, StreamReader<Trajectory> samples,
                 LatestPublisher<Weights> weights);
 
+  /// Chunks in hand are counted as lost.
+  ~TrainerWorker() override;
+
   Result<StepResult> step() override;
   void drain() override;
   Status save(Snapshot& out) const override;
@@ -60,10 +63,12 @@ class TrainerWorker final : public Worker {
   Status announce();
   Status publish();
   Result<StepResult> collect();
+  Status take_ahead(int64_t items);
   Status prefetch();
   Status begin(std::vector<Item<Trajectory>> items);
   Result<StepResult> learn();
   void finish_version();
+  void drop_unused(Counter& reason);
   [[nodiscard]] bool run_is_over() const;
 
   Trainer spec_;
@@ -79,14 +84,17 @@ class TrainerWorker final : public Worker {
   int64_t episodes_ = 0;
   uint32_t incarnation_ = 0;
   VersionTag current_;
-  std::deque<std::vector<Item<Trajectory>>> ahead_;
+  std::vector<Item<Trajectory>> ahead_;  ///< taken, not used yet; judged again at use
   std::vector<Item<Trajectory>> batch_;  ///< kept alive while it is learned from
+  double batch_staleness_ = 0;           ///< mean over the batch
   std::deque<double> recent_returns_;    ///< of the last 100 episodes
   TimeNs began_ = 0;
   int64_t began_steps_ = 0;
 
   Counter& versions_;
   Counter& trained_steps_;
+  Counter& dropped_at_end_;
+  Counter& dropped_lost_;
   Histogram& staleness_;
 };
 

@@ -3,10 +3,14 @@
 #include "dataflow/base/result.h"
 #include "trainer/cuda/device.h"
 
+#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
+#include <dlfcn.h>
 #include <sys/statvfs.h>
+#include <torch/headeronly/version.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -35,8 +39,7 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-Finding tool(const std::string& program, const std::string& why,
-             const std::string& how = "scripts/setup.sh") {
+Finding tool(const std::string& program, const std::string& why, const std::string& how) {
   if (on_path(program)) return {Finding::Kind::Good, program + ": " + why, ""};
   return {Finding::Kind::Optional, program + " is missing: " + why, how};
 }
@@ -90,21 +93,49 @@ Finding gpu() {
           ""};
 }
 
+/// The library this program runs with.
+Finding libtorch() {
+  Dl_info info{};
+  const bool found = dladdr(reinterpret_cast<void*>(&at::get_num_threads), &info) != 0;
+  return {
+      Finding::Kind::Good,
+      fmt::format("LibTorch {} from {}", TORCH_VERSION, found ? info.dli_fname : "this program"),
+      ""};
+}
+
+/// What a build of this program's sources needs and this machine lacks, as scripts/setup.sh says.
+void build_needs(std::vector<Finding>& out) {
+  const std::string setup = SLUICE_SOURCES "/scripts/setup.sh";
+  if (access(setup.c_str(), X_OK) != 0) {
+    out.push_back({Finding::Kind::Optional, "the sources are not where they were built", ""});
+    return;
+  }
+  std::string missing;
+  std::FILE* pipe = popen(("'" + setup + "' --check 2>&1").c_str(), "r");
+  if (pipe == nullptr) return;
+  std::array<char, 256> block{};
+  while (std::fgets(block.data(), block.size(), pipe) != nullptr) missing += block.data();
+  if (pclose(pipe) == 0) {
+    out.push_back({Finding::Kind::Good, "everything that a build needs", ""});
+    return;
+  }
+  for (size_t at = 0, end = 0; (end = missing.find('\n', at)) != std::string::npos; at = end + 1) {
+    out.push_back({Finding::Kind::Problem,
+                   missing.substr(at, end - at) + " is missing: a build needs it",
+                   "scripts/setup.sh"});
+  }
+}
+
 }  // namespace
 
 void add_doctor_command(CLI::App& app, int& exit_code) {
   CLI::App* doctor =
       app.add_subcommand("doctor", "say what is missing on this machine and how to get it");
   doctor->callback([&exit_code] {
-    const std::vector<Finding> findings = {
-        processor(),
-        memory(),
-        disk(),
-        gpu(),
-        tool("ccache", "rebuilds are quick"),
-        tool("mold", "links are quick"),
-        tool("clang-format-14", "formats the sources (scripts/check.sh)"),
-        tool("dot", "draws graph.dot", "apt-get install graphviz")};
+    std::vector<Finding> findings = {
+        processor(), memory(),   disk(),
+        gpu(),       libtorch(), tool("dot", "draws graph.dot", "apt-get install graphviz")};
+    build_needs(findings);
     exit_code = 0;
     for (const auto& f : findings) {
       const char* mark = f.kind == Finding::Kind::Good       ? "ok  "

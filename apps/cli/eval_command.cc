@@ -1,5 +1,6 @@
 #include "apps/cli/commands.h"
 #include "apps/observe/checkpoint_store.h"
+#include "apps/run/flags.h"
 #include "apps/run/settings.h"
 #include "envs/registry.h"
 #include "workers/evaluation.h"
@@ -33,10 +34,27 @@ Result<SavedPolicy> load_policy(const EvalOptions& options) {
   return error(Code::NotFound, "{} holds no policy", loaded->path);
 }
 
+std::string spaces(const EnvSpec& spec) {
+  return fmt::format("observes {} and acts {}", spec.observation.to_string(),
+                     spec.action.kind == ActionSpec::Kind::Discrete
+                         ? fmt::format("1 of {}", spec.action.n)
+                         : spec.action.tensor().to_string());
+}
+
+/// Another environment than the one trained on must have the same spaces.
+Status check_spaces(const std::string& trained, const EnvSpec& wanted) {
+  if (trained == wanted.name) return {};
+  ASSIGN_OR_RETURN(const EnvSpec known, env_spec(trained));
+  if (spaces(known) == spaces(wanted)) return {};
+  return invalid_argument("the policy was trained on '{}', which {}; '{}' {}", trained,
+                          spaces(known), wanted.name, spaces(wanted));
+}
+
 Result<Score> evaluate(const EvalOptions& options) {
   ASSIGN_OR_RETURN(const SavedPolicy policy, load_policy(options));
   const std::string env = options.env.empty() ? policy.env : options.env;
   ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));
+  RETURN_IF_ERROR(check_spaces(policy.env, known));
   ASSIGN_OR_RETURN(const ActorCriticSpec spec, actor_critic_spec(known, policy.net));
   PolicyModel model(spec, RandomKey(options.seed));
   RETURN_IF_ERROR(model.install(policy.weights));
@@ -54,15 +72,17 @@ Result<Score> evaluate(const EvalOptions& options) {
 void add_eval_command(CLI::App& app, int& exit_code) {
   CLI::App* eval = app.add_subcommand("eval", "score the policy of a run");
   auto options = std::make_shared<EvalOptions>();
-  eval->add_option("run", options->run, "run directory")->required();
-  eval->add_option("--checkpoint", options->checkpoint, "this one instead of the newest")
+  text(eval->add_option("run", options->run, "run directory"))->required();
+  text(eval->add_option("--checkpoint", options->checkpoint,
+                        "this one instead of the newest (RUN/checkpoints/step-N)"))
       ->option_text("DIR");
-  eval->add_option("--env", options->env, "another environment of the same spaces")
+  text(eval->add_option("--env", options->env, "another environment of the same spaces"))
       ->option_text("NAME");
-  eval->add_option("--episodes", options->episodes, "episodes to play (100)")
-      ->check(CLI::Range(1, 1 << 20))
+  whole_number(eval->add_option("--episodes", options->episodes, "episodes to play (default 100)"),
+               1, 1 << 20)
       ->option_text("N");
-  eval->add_option("--seed", options->seed, "seed of the episodes (1)")->option_text("N");
+  whole_number(eval->add_option("--seed", options->seed, "seed of the episodes (default 1)"), 0)
+      ->option_text("N");
   eval->add_flag("--json", options->json, "print one JSON object");
   eval->callback([options, &exit_code] {
     const auto score = evaluate(*options);

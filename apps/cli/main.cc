@@ -1,5 +1,6 @@
 #include "apps/cli/commands.h"
 #include "apps/recipes/ppo_recipe.h"
+#include "apps/run/flags.h"
 #include "apps/run/recipe.h"
 
 #include <CLI/CLI.hpp>
@@ -36,15 +37,16 @@ int command(int argc, char** argv) {
   add_eval_command(app, exit_code);
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
+  add_generate_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_bench_command(app, exit_code);
+  add_tokenize_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_completion_command(app, exit_code);
   try {
     app.parse(expand(argc, argv));
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
+    return refuse(app, e);
   }
   return exit_code;
 }

@@ -19,6 +19,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
                   "name of the recipe (sluice list); with --resume it is known");
   add_run_flags(*run, state->options);
   run->callback([state, &exit_code] {
+    bool of_a_program = false;
     if (state->recipe.empty() && !state->options.resume.empty()) {
       auto known = recipe_of_run(state->options.resume);
       if (!known.ok()) {
@@ -26,14 +27,23 @@ void add_run_command(CLI::App& app, int& exit_code) {
         return;
       }
       state->recipe = *known;
+      of_a_program = !known->empty();
     }
     if (state->recipe.empty()) {
       exit_code = complain("which recipe? `sluice list` names them", 2);
       return;
     }
     auto recipe = make_recipe(state->recipe);
-    exit_code =
-        recipe.ok() ? run_recipe(**recipe, state->options) : complain(recipe.status().message(), 2);
+    if (recipe.ok()) {
+      exit_code = run_recipe(**recipe, state->options);
+    } else if (of_a_program) {
+      exit_code = complain(fmt::format("'{}' is a run of the program '{}', which is no recipe: "
+                                       "resume it with that program",
+                                       state->options.resume, state->recipe),
+                           2);
+    } else {
+      exit_code = complain(recipe.status().message(), 2);
+    }
   });
 }
 

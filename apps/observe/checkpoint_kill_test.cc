@@ -21,6 +21,7 @@ std::map<std::string, Snapshot> state(int64_t step) {
 
 TEST(CheckpointStore, KillAtAnyMomentLeavesACompleteCheckpoint) {
   const std::string folder = fmt::format("{}checkpoint_kill_{}", ::testing::TempDir(), ::getpid());
+  std::filesystem::create_directories(folder);
   CheckpointStore store(folder, "ppo", 2);
   ASSERT_TRUE(store.save(0, state(0), {}).ok());
   int64_t last = 0;

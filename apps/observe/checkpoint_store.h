@@ -17,9 +17,10 @@ struct Checkpoint {
   std::map<std::string, std::string> info;  ///< "version" and whatever else the writer noted
 };
 
-/// Keeps the newest few checkpoints of one run in `folder`. Each is a folder of its own: one file
-/// per worker and a manifest with sizes and digests, written under a temporary name, synced, and
-/// renamed, so that a crash at any moment leaves every earlier checkpoint whole. One thread.
+/// Keeps the newest few checkpoints of one run in `folder`, which must exist. Each is a folder of
+/// its own: one file per worker and a manifest with sizes and digests, written under a temporary
+/// name, synced, and renamed, so that a crash at any moment leaves every earlier checkpoint whole.
+/// One thread.
 class CheckpointStore {
  public:
   CheckpointStore(std::string folder, std::string graph, int64_t keep = 3)

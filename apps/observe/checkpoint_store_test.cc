@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 
 class CheckpointStoreTest : public ::testing::Test {
  protected:
+  void SetUp() override { fs::create_directories(folder); }
   void TearDown() override { fs::remove_all(folder); }
 
   static std::map<std::string, Snapshot> state(int64_t step) {
@@ -51,6 +52,12 @@ TEST_F(CheckpointStoreTest, LoadsBackWhatWasSaved) {
   for (const auto& [name, snapshot] : state(12)) {
     EXPECT_EQ(loaded->workers.at(name).blobs(), snapshot.blobs()) << name;
   }
+}
+
+TEST_F(CheckpointStoreTest, AFolderThatWasDeletedDoesNotComeBack) {
+  fs::remove_all(folder);
+  EXPECT_FALSE(save(1).ok());
+  EXPECT_FALSE(fs::exists(folder));
 }
 
 TEST_F(CheckpointStoreTest, NoneIsNotFound) {

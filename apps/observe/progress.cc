@@ -1,14 +1,10 @@
 #include "apps/observe/progress.h"
 
-#include "dataflow/base/log.h"
-#include "dataflow/base/result.h"
-
 #include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
-#include <mutex>
 #include <vector>
 
 namespace sluice {
@@ -32,11 +28,6 @@ std::string duration(double seconds) {
   if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
   return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
 }
-
-// Log hooks carry no context, so the one progress line of the process is found here. The mutex is
-// held from the hook before a log line to the one after it, or update() could draw in between.
-std::mutex current_mutex;
-Progress* current = nullptr;
 
 }  // namespace
 
@@ -69,30 +60,7 @@ Progress::Options Progress::detect(std::FILE* out) {
 
 Progress::Progress(std::FILE* out, Options options, const Clock& clock)
     : out_(out), options_(options), clock_(clock) {
-  {
-    const std::lock_guard lock(current_mutex);
-    SLUICE_CHECK(current == nullptr) << "there is another progress line";
-    current = this;
-  }
-  log_hooks(
-      [] {
-        current_mutex.lock();
-        if (current != nullptr) current->erase();
-      },
-      [] {
-        if (current != nullptr) current->draw();
-        current_mutex.unlock();
-      });
-}
-
-Progress::~Progress() {
-  log_hooks(nullptr, nullptr);
-  const std::lock_guard lock(current_mutex);
-  if (!line_.empty()) {
-    std::fputc('\n', out_);
-    std::fflush(out_);
-  }
-  current = nullptr;
+  if (options_.terminal) line_.emplace(out_);
 }
 
 void Progress::update(const ProgressState& state) {
@@ -104,34 +72,18 @@ void Progress::update(const ProgressState& state) {
 
 void Progress::finish(const ProgressState& state) {
   show(state);
-  const std::lock_guard lock(current_mutex);
-  if (!line_.empty()) std::fputc('\n', out_);
-  line_.clear();
-  std::fflush(out_);
+  if (line_) line_->end();
 }
 
 void Progress::show(const ProgressState& state) {
-  const std::lock_guard lock(current_mutex);
-  if (options_.terminal) {
+  if (line_) {
     // One column stays free: some terminals wrap as soon as the last one is written.
-    line_ = format_progress(state, options_.width > 1 ? options_.width - 1 : 1);
-    draw();
+    line_->show(format_progress(state, options_.width > 1 ? options_.width - 1 : 1));
   } else {
-    fmt::print(out_, "{}\n", format_progress(state, 0));
+    // Not fmt::print(), which throws when nobody reads or the disk is full.
+    std::fputs((format_progress(state, 0) + "\n").c_str(), out_);
     std::fflush(out_);
   }
-}
-
-void Progress::erase() {
-  if (line_.empty()) return;
-  std::fputs("\r\x1b[K", out_);
-  std::fflush(out_);
-}
-
-void Progress::draw() {
-  if (line_.empty()) return;
-  fmt::print(out_, "\r{}\x1b[K", line_);
-  std::fflush(out_);
 }
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #pragma once
 #include "dataflow/base/clock.h"
+#include "dataflow/base/log.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -23,9 +24,9 @@ struct ProgressState {
 /// columns (0: never cut). Pure.
 [[nodiscard]] std::string format_progress(const ProgressState& state, size_t width);
 
-/// Shows how a run gets on: on a terminal one line that redraws itself, up to 10 times a second,
-/// and steps aside for log lines; otherwise a plain line every few seconds. At most one lives at a
-/// time. update() and finish() by one thread; log lines may come from any.
+/// Shows how a run gets on: on a terminal in the log's status line, up to 10 times a second;
+/// otherwise with a plain line every few seconds. At most one lives on a terminal. One thread; log
+/// lines may come from any.
 class Progress {
  public:
   struct Options {
@@ -38,9 +39,6 @@ class Progress {
   static Options detect(std::FILE* out);
 
   Progress(std::FILE* out, Options options, const Clock& clock);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   /// Cheap when nothing is due.
   void update(const ProgressState& state);
@@ -49,14 +47,12 @@ class Progress {
 
  private:
   void show(const ProgressState& state);
-  void erase();
-  void draw();
 
   std::FILE* out_;
   Options options_;
   const Clock& clock_;
   TimeNs next_ = 0;
-  std::string line_;  // what stands on the terminal now
+  std::optional<StatusLine> line_;  ///< on a terminal
 };
 
 }  // namespace sluice

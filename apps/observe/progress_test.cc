@@ -125,12 +125,25 @@ TEST_F(ProgressTest, TheLineIsShorterThanTheTerminal) {
   EXPECT_EQ(text(), "\r0 steps\x1b[K");
 }
 
-TEST_F(ProgressTest, OnlyOneMayLive) {
-  Progress progress(out, {}, clock);
-  EXPECT_THROW(Progress(out, {}, clock), CheckFailure);
+TEST_F(ProgressTest, OnlyOneMayLiveOnATerminal) {
+  const Progress progress(out, {true, 80, 5 * kSecond}, clock);
+  EXPECT_THROW(Progress(out, {true, 80, 5 * kSecond}, clock), CheckFailure);
 }
 
 TEST_F(ProgressTest, AFileIsNotATerminal) { EXPECT_FALSE(Progress::detect(out).terminal); }
+
+TEST(ProgressLine, NobodyToReadItIsNoError) {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  std::setvbuf(full, nullptr, _IONBF, 0);  // as standard error
+  VirtualClock clock;
+  for (const bool terminal : {false, true}) {
+    Progress progress(full, {terminal, 80, 5 * kSecond}, clock);
+    EXPECT_NO_THROW(progress.update({}));
+    EXPECT_NO_THROW(progress.finish({}));
+  }
+  std::fclose(full);
+}
 
 }  // namespace
 }  // namespace sluice

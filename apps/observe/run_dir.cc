@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,18 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kLockName = ".lock";
+constexpr const char* kIdName = "run_id";
 
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
 
-// A folder that only ever held a lock is as good as empty.
-bool holds_a_run(const std::string& path) {
+// A folder that only ever held a lock, an identity and empty folders is as good as empty: a run
+// that was killed so early has left nothing.
+bool holds_something(const std::string& path) {
   std::error_code error;
   const fs::directory_iterator entries(path, error);
-  return std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
-    return entry.path().filename() != kLockName;
+  return std::any_of(begin(entries), end(entries), [&](const fs::directory_entry& entry) {
+    if (entry.path().filename() == kLockName || entry.path().filename() == kIdName) return false;
+    return !entry.is_directory(error) || !fs::is_empty(entry.path(), error);
   });
 }
 
@@ -76,7 +81,13 @@ Result<RunDir> RunDir::claim(const std::string& path) {
 
 Result<RunDir> RunDir::create(const std::string& where) {
   const std::string path = without_slash(where);
-  if (holds_a_run(path)) {
+  if (holds_something(path)) {
+    if (!fs::exists(path + "/config.toml")) {
+      return error(Code::AlreadyExists,
+                   "directory '{}' exists and holds something else than a run; choose another with "
+                   "--out",
+                   path);
+    }
     return error(Code::AlreadyExists,
                  "run directory '{}' exists; use --resume {} to continue it or choose another with "
                  "--out",
@@ -88,10 +99,38 @@ Result<RunDir> RunDir::create(const std::string& where) {
 
 Result<RunDir> RunDir::open(const std::string& where) {
   const std::string path = without_slash(where);
-  if (!holds_a_run(path)) {
+  if (!holds_something(path)) {
     return error(Code::NotFound, "there is no run in '{}' to continue", path);
   }
   return claim(path);
+}
+
+void RunDir::discard() {
+  std::error_code error;
+  fs::remove_all(events_path(), error);
+  fs::remove_all(checkpoints_path(), error);
+  for (const auto& file : {config_path(), metrics_path(), log_path(), graph_path(), id_path()}) {
+    fs::remove(file, error);
+  }
+  fs::remove(path_ + "/" + kLockName, error);
+  fs::remove(path_, error);  // only when it is empty
+}
+
+Result<uint64_t> RunDir::run_id(uint64_t fresh) const {
+  auto kept = read_file(id_path());
+  if (kept.status().code() == Code::NotFound) {
+    RETURN_IF_ERROR(write_file_atomic(id_path(), fmt::format("{:016x}\n", fresh)));
+    return fresh;
+  }
+  if (!kept.ok()) return kept.status();
+  uint64_t id = 0;
+  const char* end = kept->data() + kept->size();
+  const auto [at, failed] = std::from_chars(kept->data(), end, id, 16);
+  if (failed != std::errc() || std::string_view(at, end) != "\n") {
+    return error(Code::DataLoss, "'{}' holds no run id: remove it to begin a new identity",
+                 id_path());
+  }
+  return id;
 }
 
 RunDir::RunDir(RunDir&& other) noexcept

@@ -1,6 +1,7 @@
 #pragma once
 #include "dataflow/base/result.h"
 
+#include <cstdint>
 #include <ctime>
 #include <string>
 
@@ -25,8 +26,17 @@ class RunDir {
   RunDir& operator=(const RunDir&) = delete;
   ~RunDir();
 
+  /// Removes what a run that never began has left, so that the same path can be tried again. Other
+  /// files stay, and with them the folder.
+  void discard();
+  /// The run's identity, kept in the directory: `fresh` the first time, and from then on what was
+  /// kept, however the directory is named or wherever it was moved. DataLoss when it cannot be
+  /// read.
+  Result<uint64_t> run_id(uint64_t fresh) const;
+
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string config_path() const { return path_ + "/config.toml"; }
+  [[nodiscard]] std::string id_path() const { return path_ + "/run_id"; }
   [[nodiscard]] std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
   [[nodiscard]] std::string events_path() const { return path_ + "/events"; }
   [[nodiscard]] std::string log_path() const { return path_ + "/log.txt"; }

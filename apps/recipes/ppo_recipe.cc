@@ -86,6 +86,8 @@ PpoSettings PpoSettings::for_env(const std::string& env) {
 }
 
 Result<Program> ppo_program(const PpoSettings& s) {
+  // Told once here, not once by every worker.
+  RETURN_IF_ERROR(env_spec(s.env).status().with_context("env"));
   const int64_t batch = s.replicas * s.envs;
   Graph g{"ppo"};
   auto act = g.service<Observation, Action>("act").batch(up_to(s.envs * s.replicas));

@@ -43,7 +43,8 @@ Result<std::unique_ptr<Recipe>> make_recipe(std::string_view name) {
     if (made->name() == name) return made;
     names.emplace_back(made->name());
   }
-  return error(Code::NotFound, "no recipe '{}'{} Known: {}", name, did_you_mean(name, names),
+  const std::string hint = did_you_mean(name, names);
+  return error(Code::NotFound, "no recipe '{}'{} Known: {}", name, hint.empty() ? "." : hint,
                fmt::join(names, ", "));
 }
 

@@ -1,8 +1,10 @@
 #include "apps/run/run.h"
 
+#include "apps/run/flags.h"
 #include "apps/run/session.h"
 #include "dataflow/base/files.h"
 #include "dataflow/base/log.h"
+#include "dataflow/base/random.h"
 
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
@@ -77,7 +79,12 @@ int run_checked(Recipe& recipe, const RunOptions& options) {
   }
   auto dir = open_dir(options, std::string(recipe.name()));
   if (!dir.ok()) return fail(dir.status(), 2);
-  Session session(*std::move(resolved), options, *std::move(dir));
+  const auto id = dir->run_id(RandomKey(resolved->seed).split(dir->path()).value());
+  if (!id.ok()) {
+    if (options.resume.empty()) dir->discard();
+    return fail(id.status().with_context("the run cannot start"), 2);
+  }
+  Session session(*std::move(resolved), options, *std::move(dir), *id);
   return session.run();
 }
 
@@ -102,7 +109,7 @@ int run(Graph graph, Placement placement, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return refuse(app, e);
   }
   const auto recipe = recipe_of({std::move(graph), std::move(placement), -1});
   return run_recipe(*recipe, options);

@@ -1,47 +1,57 @@
 #include "apps/run/run_options.h"
 
+#include "apps/run/flags.h"
+
 #include <CLI/CLI.hpp>
 
 namespace sluice {
 
 void add_run_flags(CLI::App& app, RunOptions& options) {
-  app.add_option("--env", options.env, "environment, by its registered name")->option_text("NAME");
+  text(app.add_option("--env", options.env, "environment, by its registered name"))
+      ->option_text("NAME");
   app.add_option("--set", options.settings, "set one value: --set ppo.gamma=0.98 (may be repeated)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--config", options.config, "read settings from a TOML file")->option_text("FILE");
-  app.add_option("--out", options.out, "run directory to make (default: runs/<recipe>-<time>)")
+  text(app.add_option("--config", options.config, "read settings from a TOML file"))
+      ->option_text("FILE");
+  text(
+      app.add_option("--out", options.out, "run directory to make (default: runs/<recipe>-<time>)"))
       ->option_text("DIR");
-  app.add_option("--resume", options.resume, "go on from the last checkpoint of a run directory")
+  text(app.add_option("--resume", options.resume,
+                      "go on from the last checkpoint of a run directory"))
       ->option_text("DIR");
   app.add_flag("--dry-run", options.dry_run, "check everything, print the plan, start nothing");
   app.add_flag("--help-settings", options.help_settings,
                "list every key that --set and --config take");
-  app.add_option_function<uint64_t>(
-         "--seed",
-         [&options](const uint64_t& seed) {
-           options.seed = seed;
-           options.seed_given = true;
-         },
-         "seed of everything random (default 1)")
+  whole_number(app.add_option_function<int64_t>(
+                   "--seed",
+                   [&options](const int64_t& seed) {
+                     options.seed = static_cast<uint64_t>(seed);
+                     options.seed_given = true;
+                   },
+                   "seed of everything random (default: the run.seed setting, 1)"),
+               0)
       ->option_text("N");
-  app.add_option("--max-steps", options.max_steps, "environment steps to train on")
-      ->option_text("N")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--max-time", options.max_time, "seconds to run at most")
-      ->option_text("SECONDS")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--metrics-port", options.metrics_port,
-                 "serve Prometheus /metrics on this port of 127.0.0.1 (0 = any free one)")
-      ->option_text("PORT")
-      ->check(CLI::Range(0, 65535));
-  app.add_option("--step-deadline", options.step_deadline,
-                 "seconds one step of a worker may take before it counts as hung (0 = any)")
-      ->option_text("SECONDS")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--grace", options.grace, "seconds an orderly shutdown may take")
-      ->option_text("SECONDS")
-      ->check(CLI::PositiveNumber);
+  whole_number(app.add_option("--max-steps", options.max_steps,
+                              "stop this process after so many environment steps"),
+               0)
+      ->option_text("N");
+  seconds(app.add_option("--max-time", options.max_time, "seconds to run at most"), 0, true)
+      ->option_text("SECONDS");
+  whole_number(app.add_option("--metrics-port", options.metrics_port,
+                              "serve Prometheus /metrics on this port of 127.0.0.1 (0 = any free "
+                              "one)"),
+               0, 65535)
+      ->option_text("PORT");
+  seconds(app.add_option("--step-deadline", options.step_deadline,
+                         "seconds one step of a worker may take before it counts as hung (default "
+                         "60; 0 = any)"),
+          0)
+      ->option_text("SECONDS");
+  seconds(
+      app.add_option("--grace", options.grace, "seconds an orderly shutdown may take (default 10)"),
+      0, true)
+      ->option_text("SECONDS");
   app.add_flag("--quiet", options.quiet, "print no progress");
 }
 

@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <future>
+#include <memory>
+#include <system_error>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -30,20 +33,31 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
-RunControl::Info info_of(const ResolvedRun& run, const RunDir& dir) {
-  // The run's identity: its directory's name and seed, the same after a resume.
-  const uint64_t id = RandomKey(run.seed).split(dir.path()).value();
+/// Runs `work` on a thread, so that signals are seen meanwhile; on this one when the machine has no
+/// more threads. Not joinable then.
+template <class F>
+std::thread aside(F work) {
+  const auto shared = std::make_shared<F>(std::move(work));
+  try {
+    return std::thread([shared] { (*shared)(); });
+  } catch (const std::system_error&) {
+    (*shared)();
+    return {};
+  }
+}
+
+RunControl::Info info_of(const ResolvedRun& run, const RunDir& dir, uint64_t id) {
   return {.run = id, .incarnation = 0, .directory = dir.path(), .max_steps = run.program.max_steps};
 }
 
 }  // namespace
 
-Session::Session(ResolvedRun run, const RunOptions& options, RunDir dir)
+Session::Session(ResolvedRun run, const RunOptions& options, RunDir dir, uint64_t id)
     : run_(std::move(run)),
       options_(options),
       dir_(std::move(dir)),
       clock_(RealClock::instance()),
-      control_(info_of(run_, dir_)),
+      control_(info_of(run_, dir_, id)),
       checkpoints_(dir_.checkpoints_path(), run_.program.graph.name()),
       saved_(metrics_.counter("sluice_run_checkpoints_total", "Checkpoints written.")),
       save_failures_(
@@ -56,16 +70,26 @@ Session::~Session() { open_log_file(""); }
 int Session::run() {
   const bool resume = !options_.resume.empty();
   Status status = open(resume);
-  if (status.ok()) status = launch();
+  if (!status.ok()) return refuse(status, resume);
+  status = launch();
   // Only now: what could not be resumed keeps the settings it was begun with.
   if (status.ok() && resume) status = write_file_atomic(dir_.config_path(), run_.config);
   if (!status.ok()) return close(status, false, nullptr);
   return watch();
 }
 
+int Session::refuse(const Status& why, bool resume) {
+  log(LogLevel::Error, "the run cannot start: {}", why.message());
+  open_log_file("");
+  if (!resume) dir_.discard();
+  return 2;
+}
+
 Status Session::open(bool resume) {
+  // First, so that whatever holds anything of a run can be resumed.
+  if (!resume) RETURN_IF_ERROR(write_file_atomic(dir_.config_path(), run_.config));
   if (!open_log_file(dir_.log_path())) {
-    return error(Code::ResourceExhausted, "cannot write {}", dir_.log_path());
+    return error(Code::ResourceExhausted, "cannot write '{}'", dir_.log_path());
   }
   if (resume) {
     auto checkpoint = checkpoints_.load_latest();
@@ -86,7 +110,6 @@ Status Session::open(bool resume) {
     }
   }
   log(LogLevel::Info, "run {} of recipe {} with seed {}", dir_.path(), run_.recipe, run_.seed);
-  if (!resume) RETURN_IF_ERROR(write_file_atomic(dir_.config_path(), run_.config));
   RETURN_IF_ERROR(write_file_atomic(dir_.graph_path(), run_.program.graph.dot()));
   ASSIGN_OR_RETURN(auto jsonl, MetricsJsonl::open(dir_.metrics_path()));
   jsonl_.emplace(std::move(jsonl));
@@ -145,15 +168,15 @@ int Session::watch() {
       write_checkpoint(signals);
       if (signals.count() >= 2) continue;
     }
-    if (const auto outcome = launcher_->control().outcome())
+    if (const auto outcome = launcher_->control().outcome()) {
+      if (!outcome->ok()) save_what_there_is(signals);
       return close(*outcome, false, &signals);
+    }
     if (control_.finished()) return close({}, false, &signals);
     if (now >= stop_by_) {
       log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is",
           options_.grace);
-      control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)),
-                                  nullptr);
-      write_checkpoint(signals);
+      save_what_there_is(signals);
       return close({}, signals.count() >= 2, &signals);
     }
     write_metrics(false);
@@ -168,13 +191,13 @@ void Session::write_checkpoint(const SignalWatch& signals) {
   // A worker that hangs holds this up; the second Ctrl-C must not wait for it.
   std::promise<Result<std::map<std::string, Snapshot>>> promise;
   auto future = promise.get_future();
-  saver_ = std::thread([this, within, answer = std::move(promise)]() mutable {
+  saver_ = aside([this, within, answer = std::move(promise)]() mutable {
     answer.set_value(launcher_->control().checkpoint(within));
   });
   while (future.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
     if (signals.count() >= 2) return;
   }
-  saver_.join();
+  if (saver_.joinable()) saver_.join();
   Status status;
   auto saved = future.get();
   if (saved.ok()) {
@@ -190,7 +213,22 @@ void Session::write_checkpoint(const SignalWatch& signals) {
     log(LogLevel::Warning, "checkpoint of version {} failed, the run goes on: {}", step,
         status.message());
   }
+  last_save_ = status;
   control_.checkpoint_done();
+}
+
+void Session::save_what_there_is(const SignalWatch& signals) {
+  control_.request_checkpoint(static_cast<int64_t>(control_.value("version").value_or(0)), nullptr);
+  write_checkpoint(signals);
+}
+
+Status Session::unsaved() const {
+  if (last_save_.ok()) return {};
+  const auto kept = checkpoints_.list();
+  return Status(last_save_.code(),
+                fmt::format("the final state was not saved: {}; {}", last_save_.message(),
+                            kept.empty() ? "there is no checkpoint"
+                                         : "the newest checkpoint is " + kept.front()));
 }
 
 void Session::write_metrics(bool last) {
@@ -202,11 +240,17 @@ void Session::write_metrics(bool last) {
   last_row_steps_ = steps;
   std::vector<std::pair<std::string, double>> row;
   for (const auto& [name, value] : control_.snapshot()) row.emplace_back(name, value);
-  const auto note = [](const Status& status) {
-    if (!status.ok()) log(LogLevel::Warning, "metrics: {}", status.message());
-  };
-  if (jsonl_) note(jsonl_->append(wall_time(), static_cast<int64_t>(steps), row));
-  if (events_) note(events_->append(wall_time(), static_cast<int64_t>(steps), row));
+  Status status;
+  if (jsonl_) status = jsonl_->append(wall_time(), static_cast<int64_t>(steps), row);
+  if (events_) {
+    const Status other = events_->append(wall_time(), static_cast<int64_t>(steps), row);
+    if (status.ok()) status = other;
+  }
+  // Said once: a full disk must not fill the terminal, too.
+  if (!status.ok() && !metrics_lost_) {
+    log(LogLevel::Warning, "metrics are lost for now, the run goes on: {}", status.message());
+  }
+  metrics_lost_ = !status.ok();
 }
 
 void Session::show_progress(bool last) {
@@ -216,6 +260,7 @@ void Session::show_progress(bool last) {
   state.steps = static_cast<int64_t>(steps);
   state.steps_per_second = control_.value("env_steps_per_second").value_or(0);
   state.episode_return = control_.value("episode_return");
+  state.staleness = control_.value("staleness");
   if (const auto version = control_.value("version"))
     state.version = fmt::format("v{:.0f}", *version);
   if (const auto score = control_.value("eval_return"))
@@ -246,7 +291,7 @@ std::string Session::summary() const {
 bool Session::shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals) {
   std::promise<Status> promise;
   auto future = promise.get_future();
-  std::thread closer([this, grace, answer = std::move(promise)]() mutable {
+  std::thread closer = aside([this, grace, answer = std::move(promise)]() mutable {
     answer.set_value(launcher_->control().shutdown(grace));
   });
   TimeNs give_up = kForever;
@@ -257,10 +302,10 @@ bool Session::shut_down(TimeNs grace, bool& cut_off, const SignalWatch* signals)
       give_up = after(clock_.now(), kSecond);
     }
     if (clock_.now() < give_up) continue;
-    closer.detach();  // the process ends before anything it uses does
+    if (closer.joinable()) closer.detach();  // the process ends before anything it uses does
     return false;
   }
-  closer.join();
+  if (closer.joinable()) closer.join();
   const Status down = future.get();
   if (!down.ok()) log(LogLevel::Warning, "shutdown: {}", down.message());
   return true;
@@ -277,13 +322,13 @@ int Session::close(const Status& outcome, bool cut_off, const SignalWatch* signa
     write_metrics(true);
   }
   progress_.reset();
-  const std::string line = summary();
-  if (!status.ok()) {
-    log(LogLevel::Error, "run failed: {}", status.message());
-  } else {
+  if (status.ok()) {
+    const std::string line = summary();
     log(LogLevel::Info, "{}", line);
     std::fprintf(stderr, "%s\nrun directory: %s\n", line.c_str(), dir_.path().c_str());
+    if (!cut_off) status = unsaved();
   }
+  if (!status.ok()) log(LogLevel::Error, "run failed: {}", status.message());
   const int code = cut_off ? 130 : status.ok() ? 0 : 1;
   if (stuck) {  // a thread that never came back may still use what we would tear down
     open_log_file("");

@@ -2,6 +2,7 @@
 
 #include "dataflow/base/waker.h"
 
+#include <array>
 #include <atomic>
 #include <csignal>
 
@@ -10,8 +11,9 @@ namespace {
 
 std::atomic<int> caught{0};
 std::atomic<Waker*> watcher{nullptr};
-struct sigaction before_int;
-struct sigaction before_term;
+constexpr std::array kCounted{SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, kCounted.size()> before;
+struct sigaction before_pipe;
 
 // Only lock-free atomics and a futex call: safe in a signal handler.
 void on_signal(int) {
@@ -28,13 +30,18 @@ SignalWatch::SignalWatch(Waker& waker) {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &before_int);
-  sigaction(SIGTERM, &action, &before_term);
+  for (size_t i = 0; i < kCounted.size(); ++i) {
+    sigaction(kCounted[i], nullptr, &before[i]);
+    if (kCounted[i] == SIGHUP && before[i].sa_handler == SIG_IGN) continue;
+    sigaction(kCounted[i], &action, nullptr);
+  }
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, &before_pipe);
 }
 
 SignalWatch::~SignalWatch() {
-  sigaction(SIGINT, &before_int, nullptr);
-  sigaction(SIGTERM, &before_term, nullptr);
+  for (size_t i = 0; i < kCounted.size(); ++i) sigaction(kCounted[i], &before[i], nullptr);
+  sigaction(SIGPIPE, &before_pipe, nullptr);
   watcher = nullptr;
 }
 

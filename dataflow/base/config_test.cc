@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-enum class Shape { Round, Square };
+enum class Shape : uint8_t { Round, Square };
 
 struct Inner {
   double gamma = 0.99;
@@ -185,6 +185,29 @@ TEST_F(Config, BrokenTomlNamesTheLine) {
   EXPECT_THAT(load("name = 'x'\nmode = \n"), HasSubstr("run.toml:2: not valid TOML: "));
   EXPECT_THAT(load("name = 'x'\nname = 'y'\n"), HasSubstr("not valid TOML: "));
   EXPECT_EQ(load("name = 'x'\nmode = \n").find('\n'), std::string::npos);
+}
+
+TEST_F(Config, NestingThatWouldOverflowTheParserIsRefused) {
+  for (const std::string& text :
+       {"x = " + std::string(100'000, '['), "x = " + std::string(100'000, '{'), [] {
+          std::string key = "a";
+          for (int i = 0; i < 100'000; ++i) key += ".a";
+          return key + " = 1";
+        }()}) {
+    EXPECT_THAT(load(text + "\n"), HasSubstr("nested too deeply"));
+  }
+}
+
+TEST_F(Config, BracketsInTextsAndCommentsAreNoNesting) {
+  const std::string many(1000, '[');
+  EXPECT_EQ(load("# " + many + "\nname = \"" + many + "\"\n"), "");
+  EXPECT_EQ(load("name = '" + many + "'\n"), "");
+  EXPECT_EQ(load("name = \"\"\"\n\"" + many + "\\\"\"\"\"\n"), "");
+}
+
+TEST_F(Config, AWholeNumberOfMoreThan64BitsIsRefused) {
+  EXPECT_THAT(load("[ppo]\nepochs = 99999999999999999999\n"),
+              HasSubstr("run.toml:2: ppo.epochs is too large"));
 }
 
 TEST_F(Config, MissingFileIsNotFound) {

@@ -50,10 +50,59 @@ std::string first_line(std::string_view text) {
   return std::string(text);
 }
 
+/// The parser calls itself for every level: far too many would overflow its stack. Counts brackets
+/// and the dots of keys outside strings and comments.
+bool nested_too_deeply(std::string_view text) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  int dots = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+      dots = 0;
+    } else if (c == '"' || c == '\'') {
+      const std::string_view triple = c == '"' ? "\"\"\"" : "\'\'\'";
+      const std::string_view mark = text.substr(i, 3) == triple ? triple : triple.substr(0, 1);
+      for (i += mark.size(); i < text.size() && text.substr(i, mark.size()) != mark; ++i) {
+        if (c == '"' && text[i] == '\\') ++i;
+        if (mark.size() == 1 && i < text.size() && text[i] == '\n') break;
+      }
+      i += mark.size() - 1;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+      dots = 0;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (c == '.') {
+      ++dots;
+    } else if (c == '\n' || c == ',' || c == '=') {
+      dots = 0;
+    }
+    if (depth > kDeepest || dots > kDeepest) return true;
+  }
+  return false;
+}
+
+/// The parser gives the largest number there is for one that is larger still.
+bool beyond_range(const toml::value& value) {
+  if (!value.is_integer()) return false;
+  const int64_t got = value.as_integer();
+  if (got != INT64_MAX && got != INT64_MIN) return false;
+  std::string line = value.location().line_str();
+  std::erase(line, '_');
+  return line.find(fmt::format("{}", got)) == std::string::npos &&
+         line.find("0x") == std::string::npos && line.find("0b") == std::string::npos &&
+         line.find("0o") == std::string::npos;
+}
+
 }  // namespace
 
 Status ConfigBinder::load_toml(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  if (nested_too_deeply(bytes)) {
+    return invalid_argument("{}: not valid TOML: nested too deeply", path);
+  }
   toml::value document;
   try {
     std::istringstream in(bytes);
@@ -94,6 +143,8 @@ Status ConfigBinder::load_toml(const std::string& path) {
         const std::string text =
             value.is_array() ? list_text(value.as_array()) : scalar_text(value);
         blame(value, invalid_argument("{} = {} is not {}", key, text, expected(*field)));
+      } else if (beyond_range(value)) {
+        blame(value, invalid_argument("{} is too large, expected {}", key, expected(*field)));
       } else {
         blame(value,
               assign(*field, value.is_array() ? list_text(value.as_array()) : scalar_text(value)));

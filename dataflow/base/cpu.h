@@ -1,11 +1,12 @@
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 namespace sluice {
 
 /// Which variant of the hand-written kernels runs. Plain is the portable twin that the others are
 /// compared with.
-enum class Isa { Plain, Avx2, Avx512 };
+enum class Isa : uint8_t { Plain, Avx2, Avx512 };
 
 [[nodiscard]] std::string_view name(Isa isa) noexcept;
 

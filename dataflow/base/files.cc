@@ -78,7 +78,7 @@ Result<std::string> read_file(const std::string& path) {
   return bytes;
 }
 
-Status write_file_synced(const std::string& path, std::string_view bytes) {
+Status write_file(const std::string& path, std::string_view bytes) {
   const auto failed = [&] { return errno_status(errno, fmt::format("cannot write '{}'", path)); };
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) return failed();
@@ -88,9 +88,21 @@ Status write_file_synced(const std::string& path, std::string_view bytes) {
     if (n < 0) return failed();
     bytes.remove_prefix(static_cast<size_t>(n));
   }
-  if (::fsync(file.get()) != 0) return failed();
   if (file.close() != 0) return failed();
   return {};
+}
+
+Status sync_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 || ::fsync(file.get()) != 0) {
+    return errno_status(errno, fmt::format("cannot write '{}'", path));
+  }
+  return {};
+}
+
+Status write_file_synced(const std::string& path, std::string_view bytes) {
+  RETURN_IF_ERROR(write_file(path, bytes));
+  return sync_file(path);
 }
 
 Status sync_folder(const std::string& path) {

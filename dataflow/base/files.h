@@ -19,8 +19,11 @@ Result<std::string> read_file(const std::string& path);
 /// full; the temporary file is removed after a failure.
 Status write_file_atomic(const std::string& path, std::string_view bytes);
 
-/// Writes a file and waits until it is on the disk. Not atomic: for files in a folder that is
-/// renamed as a whole.
+/// Writes a file; sync_file() waits until it is on the disk. Not atomic: for files in a folder that
+/// is renamed as a whole. Of many files, write all before the first is synced.
+Status write_file(const std::string& path, std::string_view bytes);
+Status sync_file(const std::string& path);
+/// Both.
 Status write_file_synced(const std::string& path, std::string_view bytes);
 
 /// Makes renames and new names inside a folder last.

@@ -1,6 +1,8 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -22,7 +24,25 @@ void log_to_stderr(LogLevel level);
 /// Also writes every line from Info up to this file; replaces the one before. "" closes it.
 /// False when the file cannot be opened.
 bool open_log_file(const std::string& path);
-/// Called before and after a line goes to standard error, so that a progress line can step aside.
-void log_hooks(void (*before)(), void (*after)());
+
+/// The line at the bottom of a terminal that shows how something gets on. The log owns it: it wipes
+/// the line before it prints one of its own, and draws it again below. At most one lives at a time.
+/// Any thread.
+///
+///   StatusLine line(stderr);
+///   line.show("3 of 10 files");
+class StatusLine {
+ public:
+  explicit StatusLine(std::FILE* out);
+  /// As end().
+  ~StatusLine();
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  /// Shows this text in place of the one before; "" shows nothing. One row: the caller cuts it.
+  void show(std::string_view text);
+  /// Leaves the text where it stands and goes on below it.
+  void end();
+};
 
 }  // namespace sluice

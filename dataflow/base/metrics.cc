@@ -3,7 +3,7 @@
 #include "dataflow/base/result.h"
 
 #include <algorithm>
-#include <optional>
+#include <variant>
 
 namespace sluice {
 
@@ -45,74 +45,97 @@ double Histogram::quantile(double q) const {
   return bounds_.back();
 }
 
-struct MetricRegistry::Entry {
+/// All metrics of one name.
+struct MetricRegistry::Family {
+  using Metric = std::variant<Counter, DoubleCounter, Gauge, std::unique_ptr<Histogram>>;
+  struct Member {
+    template <class M>
+    Member(Labels its, std::in_place_type_t<M> type) : labels(std::move(its)), metric(type) {}
+    Member(Labels its, std::unique_ptr<Histogram> histogram)
+        : labels(std::move(its)), metric(std::move(histogram)) {}
+
+    Labels labels;
+    Metric metric;
+  };
+
   MetricSample::Kind kind;
   std::string name;
   std::string help;
-  Labels labels;
-  Counter counter;
-  Gauge gauge;
-  std::optional<Histogram> histogram;
+  std::deque<Member> members;     // registration order
+  std::vector<Member*> by_label;  // sorted by their labels: smaller than a map
 };
 
 MetricRegistry::MetricRegistry() = default;
 MetricRegistry::~MetricRegistry() = default;
 
-MetricRegistry::Entry& MetricRegistry::entry(MetricSample::Kind kind, std::string_view name,
-                                             std::string_view help, Labels labels,
-                                             std::vector<double> bounds) {
-  std::string key(name);
-  for (const auto& [label, value] : labels) key += '\0' + label + '\0' + value;
+template <class Metric, class... A>
+Metric& MetricRegistry::metric(MetricSample::Kind kind, std::string_view name,
+                               std::string_view help, Labels labels, A&&... arguments) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = by_key_.find(key); found != by_key_.end()) {
-    SLUICE_CHECK(found->second->kind == kind)
-        << "metric " << name << " is registered as another kind";
-    return *found->second;
+  auto family = by_name_.find(name);
+  if (family == by_name_.end()) {
+    families_.push_back({kind, std::string(name), std::string(help), {}, {}});
+    family = by_name_.emplace(name, &families_.back()).first;
   }
-  auto& made = entries_.emplace_back(std::make_unique<Entry>());
-  made->kind = kind;
-  made->name = name;
-  made->help = help;
-  made->labels = std::move(labels);
-  if (kind == MetricSample::Kind::Histogram) made->histogram.emplace(std::move(bounds));
-  by_key_[key] = made.get();
-  return *made;
+  SLUICE_CHECK(family->second->kind == kind)
+      << "metric " << name << " is registered as another kind";
+  auto& by_label = family->second->by_label;
+  auto member =
+      std::lower_bound(by_label.begin(), by_label.end(), labels,
+                       [](const auto* one, const Labels& wanted) { return one->labels < wanted; });
+  if (member == by_label.end() || (*member)->labels != labels) {
+    auto& fresh =
+        family->second->members.emplace_back(std::move(labels), std::forward<A>(arguments)...);
+    member = by_label.insert(member, &fresh);
+  }
+  auto* found = std::get_if<Metric>(&(*member)->metric);
+  SLUICE_CHECK(found != nullptr) << "metric " << name << " counts in another type";
+  return *found;
 }
 
 Counter& MetricRegistry::counter(std::string_view name, std::string_view help, Labels labels) {
-  return entry(MetricSample::Kind::Counter, name, help, std::move(labels), {}).counter;
+  return metric<Counter>(MetricSample::Kind::Counter, name, help, std::move(labels),
+                         std::in_place_type<Counter>);
+}
+
+DoubleCounter& MetricRegistry::double_counter(std::string_view name, std::string_view help,
+                                              Labels labels) {
+  return metric<DoubleCounter>(MetricSample::Kind::Counter, name, help, std::move(labels),
+                               std::in_place_type<DoubleCounter>);
 }
 
 Gauge& MetricRegistry::gauge(std::string_view name, std::string_view help, Labels labels) {
-  return entry(MetricSample::Kind::Gauge, name, help, std::move(labels), {}).gauge;
+  return metric<Gauge>(MetricSample::Kind::Gauge, name, help, std::move(labels),
+                       std::in_place_type<Gauge>);
 }
 
 Histogram& MetricRegistry::histogram(std::string_view name, std::string_view help,
                                      std::vector<double> bounds, Labels labels) {
-  return *entry(MetricSample::Kind::Histogram, name, help, std::move(labels), std::move(bounds))
-              .histogram;
+  return *metric<std::unique_ptr<Histogram>>(MetricSample::Kind::Histogram, name, help,
+                                             std::move(labels),
+                                             std::make_unique<Histogram>(std::move(bounds)));
 }
 
 std::vector<MetricSample> MetricRegistry::snapshot() const {
   const std::lock_guard lock(mutex_);
   std::vector<MetricSample> out;
-  out.reserve(entries_.size());
-  for (const auto& e : entries_) {
-    MetricSample sample{e->kind, e->name, e->help, e->labels, 0, {}, {}, 0};
-    switch (e->kind) {
-      case MetricSample::Kind::Counter:
-        sample.value = static_cast<double>(e->counter.value());
-        break;
-      case MetricSample::Kind::Gauge:
-        sample.value = e->gauge.value();
-        break;
-      case MetricSample::Kind::Histogram:
-        sample.bounds = e->histogram->bounds();
-        sample.counts = e->histogram->counts();
-        sample.sum = e->histogram->sum();
-        break;
+  for (const Family& family : families_) {
+    for (const auto& member : family.members) {
+      MetricSample sample{family.kind, family.name, family.help, member.labels, 0, {}, {}, 0};
+      if (const auto* counter = std::get_if<Counter>(&member.metric)) {
+        sample.value = static_cast<double>(counter->value());
+      } else if (const auto* amount = std::get_if<DoubleCounter>(&member.metric)) {
+        sample.value = amount->value();
+      } else if (const auto* gauge = std::get_if<Gauge>(&member.metric)) {
+        sample.value = gauge->value();
+      } else {
+        const Histogram& histogram = *std::get<std::unique_ptr<Histogram>>(member.metric);
+        sample.bounds = histogram.bounds();
+        sample.counts = histogram.counts();
+        sample.sum = histogram.sum();
+      }
+      out.push_back(std::move(sample));
     }
-    out.push_back(std::move(sample));
   }
   return out;
 }

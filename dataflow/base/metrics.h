@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,17 @@ class Counter {
 
  private:
   std::atomic<int64_t> value_{0};
+};
+
+/// A measured amount that only grows, such as seconds. Any thread; relaxed. For exporters it is a
+/// counter like any other.
+class DoubleCounter {
+ public:
+  void add(double by) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
+  [[nodiscard]] double value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
 };
 
 /// A number that goes up and down. Any thread; relaxed.
@@ -62,7 +74,7 @@ struct MetricSample {
   std::string name;
   std::string help;
   Labels labels;
-  double value = 0;             ///< counter, gauge
+  double value = 0;             ///< counters, gauge
   std::vector<double> bounds;   ///< histogram
   std::vector<int64_t> counts;  ///< histogram
   double sum = 0;               ///< histogram
@@ -70,24 +82,27 @@ struct MetricSample {
 
 /// Owns every metric of a process (no globals: one per run). Looking a metric up takes a lock: do
 /// it once and keep the reference, which stays valid for the registry's life. The same name and
-/// labels give the same metric, so a restarted worker goes on counting. Names are listed in
+/// labels give the same metric, so a restarted worker goes on counting; one name is one kind.
+/// Metrics of one name share its text: thousands of workers have some each. Names are listed in
 /// docs/metrics.md.
 class MetricRegistry {
  public:
   Counter& counter(std::string_view name, std::string_view help, Labels labels = {});
+  DoubleCounter& double_counter(std::string_view name, std::string_view help, Labels labels = {});
   Gauge& gauge(std::string_view name, std::string_view help, Labels labels = {});
   Histogram& histogram(std::string_view name, std::string_view help, std::vector<double> bounds,
                        Labels labels = {});
   [[nodiscard]] std::vector<MetricSample> snapshot() const;
 
  private:
-  struct Entry;
-  Entry& entry(MetricSample::Kind kind, std::string_view name, std::string_view help, Labels labels,
-               std::vector<double> bounds);
+  struct Family;
+  template <class Metric, class... A>
+  Metric& metric(MetricSample::Kind kind, std::string_view name, std::string_view help,
+                 Labels labels, A&&... arguments);
 
   mutable std::mutex mutex_;
-  std::deque<std::unique_ptr<Entry>> entries_;  // registration order
-  std::map<std::string, Entry*> by_key_;
+  std::deque<Family> families_;  // registration order
+  std::map<std::string, Family*, std::less<>> by_name_;
 
  public:
   MetricRegistry();

@@ -28,6 +28,56 @@ TEST(MetricRegistry, AnotherKindUnderTheSameNameFailsACheck) {
   EXPECT_THROW(registry.gauge("steps", ""), CheckFailure);
 }
 
+TEST(MetricRegistry, OneNameIsOneKindWhateverTheLabels) {
+  MetricRegistry registry;
+  registry.counter("steps", "", {{"worker", "rollout"}});
+  EXPECT_THROW(registry.gauge("steps", "", {{"worker", "trainer"}}), CheckFailure);
+}
+
+TEST(MetricRegistry, AMetricIsFoundByItsLabelsWhateverTheOrderOfMaking) {
+  MetricRegistry registry;
+  const auto named = [&](const std::string& worker) -> Counter& {
+    return registry.counter("steps", "", {{"worker", worker}});
+  };
+  for (const char* worker : {"m", "z", "a", "q", "b"}) named(worker).add(worker[0]);
+  for (const char* worker : {"a", "b", "m", "q", "z"}) EXPECT_EQ(named(worker).value(), worker[0]);
+  const Counter& other = registry.counter("steps", "", {{"channel", "m"}});
+  EXPECT_EQ(other.value(), 0) << "the label's name counts too";
+  std::string order;
+  for (const auto& sample : registry.snapshot()) order += sample.labels[0].second;
+  EXPECT_EQ(order, "mzaqbm") << "as they were made";
+}
+
+TEST(MetricRegistry, MeasuredAmountsAreCounters) {
+  MetricRegistry registry;
+  registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(0.25);
+  registry.double_counter("busy_seconds_total", "seconds", {{"worker", "a"}}).add(1.5);
+  const auto samples = registry.snapshot();
+  ASSERT_EQ(samples.size(), 1U);
+  EXPECT_EQ(samples[0].kind, MetricSample::Kind::Counter);
+  EXPECT_EQ(samples[0].value, 1.75);
+}
+
+TEST(MetricRegistry, OneMetricDoesNotCountInTwoTypes) {
+  MetricRegistry registry;
+  registry.counter("steps", "");
+  EXPECT_THROW(registry.double_counter("steps", ""), CheckFailure);
+}
+
+TEST(MetricRegistry, MetricsOfOneNameStandTogether) {
+  MetricRegistry registry;
+  registry.counter("steps", "steps done", {{"worker", "a"}}).add(1);
+  registry.gauge("depth", "").set(9);
+  registry.counter("steps", "steps done", {{"worker", "b"}}).add(2);
+  const auto samples = registry.snapshot();
+  ASSERT_EQ(samples.size(), 3U);
+  EXPECT_EQ(samples[0].labels, (Labels{{"worker", "a"}}));
+  EXPECT_EQ(samples[1].labels, (Labels{{"worker", "b"}}));
+  EXPECT_EQ(samples[1].help, "steps done");
+  EXPECT_EQ(samples[1].value, 2);
+  EXPECT_EQ(samples[2].name, "depth");
+}
+
 TEST(MetricRegistry, SnapshotTellsEverythingInOrder) {
   MetricRegistry registry;
   registry.gauge("depth", "items waiting", {{"channel", "c"}}).set(2.5);

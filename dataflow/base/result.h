@@ -1,6 +1,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -11,7 +12,7 @@
 namespace sluice {
 
 /// Why an operation failed. The names follow Abseil's canonical codes.
-enum class Code {
+enum class Code : uint8_t {
   Ok,
   Cancelled,
   InvalidArgument,
@@ -73,12 +74,15 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
 
+  // As with std::optional, only after ok().
+  // NOLINTBEGIN(bugprone-unchecked-optional-access)
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
   /// By value: `for (auto& x : *f())` keeps what it walks over.
   T operator*() && { return std::move(*value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
+  // NOLINTEND(bugprone-unchecked-optional-access)
 
  private:
   Status status_;
@@ -109,6 +113,8 @@ class CheckThrower {
 #define SLUICE_CHECK(condition) \
   while (!(condition)) ::sluice::internal::CheckThrower(__FILE__, __LINE__, #condition).stream()
 
+// Names and declarations are among the arguments: they cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define SLUICE_CONCAT_INNER(a, b) a##b
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_INNER(a, b)
 
@@ -121,6 +127,7 @@ class CheckThrower {
   auto result = (expression);                               \
   if (!result.ok()) return result.status();                 \
   target = *std::move(result)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define ASSIGN_OR_RETURN(target, expression) \
   SLUICE_ASSIGN_OR_RETURN(SLUICE_CONCAT(result_, __LINE__), target, expression)

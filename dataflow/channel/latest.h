@@ -14,7 +14,8 @@ struct AnyVersioned {
   VersionTag tag;
 };
 
-/// The publisher's end of a latest-value channel. Used by one thread.
+/// The publisher's end of a latest-value channel. Used by one thread. close() is a clean end;
+/// destruction without close() is a lost peer: it is counted, and another may go on.
 class RawLatestPublisher {
  public:
   virtual ~RawLatestPublisher() = default;
@@ -23,7 +24,8 @@ class RawLatestPublisher {
   virtual void close() = 0;
 };
 
-/// A follower's end. Used by one thread; the loop is woken when a newer value arrives.
+/// A follower's end. Used by one thread; the loop is woken when a newer value arrives. Destruction
+/// without close() is a lost peer: it is counted.
 class RawLatestFollower {
  public:
   virtual ~RawLatestFollower() = default;
@@ -32,6 +34,8 @@ class RawLatestFollower {
   /// Cheap check (one atomic load): is there something newer than `tag`?
   [[nodiscard]] virtual bool has_newer(const VersionTag& tag) const = 0;
   [[nodiscard]] virtual bool ended() const = 0;
+  /// No wake-ups from here on.
+  virtual void close() = 0;
 };
 
 template <class T>
@@ -66,6 +70,7 @@ class LatestFollower {
   }
   [[nodiscard]] bool has_newer(const VersionTag& tag) const { return raw_->has_newer(tag); }
   [[nodiscard]] bool ended() const { return raw_->ended(); }
+  void close() { raw_->close(); }
   explicit operator bool() const { return raw_ != nullptr; }
 
  private:

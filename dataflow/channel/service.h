@@ -64,7 +64,7 @@ class RawServiceServer {
  public:
   virtual ~RawServiceServer() = default;
   /// Replaces `batch` by the next one as the service's batching policy cuts it; leaves it empty
-  /// when none is due.
+  /// when none is due. Questions whose deadline has passed are not in it: they go back.
   virtual void try_take(std::vector<std::unique_ptr<AnyExchange>>& batch) = 0;
   /// When a batch that is not full yet will be due (kForever: no request waits).
   [[nodiscard]] virtual TimeNs next_due() const = 0;

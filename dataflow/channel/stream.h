@@ -33,7 +33,7 @@ enum class PutResult : uint8_t {
   Accepted,
   Full,     ///< when_full is Block: nothing was taken; try again after a wake-up
   Refused,  ///< when_full is Refuse, or too stale to be of use: counted; do not retry
-  Closed,   ///< the stream has no reader any more
+  Closed,   ///< the stream has no reader any more: counted; do not retry
 };
 
 /// A writer's end of a stream, as a transport implements it. Used by one thread. close() is a clean
@@ -44,7 +44,7 @@ class RawStreamWriter {
   /// Takes `value` only when Accepted.
   virtual PutResult try_put(std::shared_ptr<const void>& value, const VersionSpan& versions) = 0;
   /// Asks to start `wanted` items; returns how many may be started now (0..wanted). Every granted
-  /// permit is used up by one accepted or refused put, or handed back with give_back(). A put
+  /// permit is used up by one put that is not Full, or handed back with give_back(). A put
   /// without a permit passes the same gate: it is Full (or Refused) while there is no room. A
   /// stream without admission grants everything.
   virtual int64_t admit(int64_t wanted) = 0;
@@ -71,6 +71,10 @@ class RawStreamReader {
   virtual Status try_take(int64_t n, std::vector<AnyItem>& items) = 0;
   /// Tells the stream which version the consumer trains now: moves admission and staleness on.
   virtual void advance(const VersionTag& current) = 0;
+  /// Judges items that were taken earlier once more, right before their use: `keep` says for each
+  /// whether it may still be used. The others are counted as drops, and make room for new ones.
+  /// Errors: FailedPrecondition when a stale item meets OnStale::Error.
+  virtual Status recheck(const std::vector<ItemInfo>& taken, std::vector<bool>& keep) = 0;
   /// All writers closed cleanly and nothing is left to take.
   [[nodiscard]] virtual bool ended() const = 0;
   /// Items that could be taken now.
@@ -126,6 +130,16 @@ class StreamReader {
     return items;
   }
   void advance(const VersionTag& current) { raw_->advance(current); }
+  /// Removes from items taken earlier those that have become too stale since.
+  Status drop_stale(std::vector<Item<T>>& taken) {
+    std::vector<ItemInfo> infos;
+    for (const auto& item : taken) infos.push_back(item.info);
+    std::vector<bool> keep;
+    RETURN_IF_ERROR(raw_->recheck(infos, keep));
+    size_t i = 0;
+    std::erase_if(taken, [&](const Item<T>&) { return !keep[i++]; });
+    return {};
+  }
   [[nodiscard]] bool ended() const { return raw_->ended(); }
   [[nodiscard]] int64_t depth() const { return raw_->depth(); }
   void close() { raw_->close(); }

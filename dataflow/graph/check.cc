@@ -73,6 +73,28 @@ void check_ports(const Graph& graph, const WorkerDecl& w, Problems& out) {
   }
 }
 
+/// Only what is trained moves the version of a stream on. A buffer passes items on and trains
+/// nothing, so rules about versions do not work on what it reads.
+void check_buffers(const Graph& graph, const ChannelDecl& c, Problems& out) {
+  for (const auto& name : graph.users(Verb::Reads, c)) {
+    if (graph.worker(name)->role != "buffer") continue;
+    if (c.stream.admit_ahead >= 0) {
+      say(out,
+          "stream '{}': its admit_ahead {} cannot work, because its reader '{}' is a buffer and "
+          "trains nothing: after the first {} items no more would ever be admitted; set it on the "
+          "stream that '{}' writes",
+          c.name, c.stream.admit_ahead, name, (c.stream.admit_ahead + 1) * c.stream.admit_batch,
+          name);
+    }
+    if (c.stream.max_staleness >= 0) {
+      say(out,
+          "stream '{}': its max_staleness {} has no meaning, because its reader '{}' is a buffer "
+          "and trains nothing; set it on the stream that '{}' writes",
+          c.name, c.stream.max_staleness, name, name);
+    }
+  }
+}
+
 void check_channel(const Graph& graph, const Placement& placement, const ChannelDecl& c,
                    Problems& out) {
   const auto with = [&](Verb verb) { return graph.users(verb, c); };
@@ -81,6 +103,7 @@ void check_channel(const Graph& graph, const Placement& placement, const Channel
       if (with(Verb::Writes).empty()) say(out, "stream '{}': nobody writes it", c.name);
       if (with(Verb::Reads).empty()) say(out, "stream '{}': nobody reads it", c.name);
       for (const auto& p : sluice::problems(c.stream)) say(out, "stream '{}': {}", c.name, p);
+      check_buffers(graph, c, out);
       break;
     case ChannelKind::Service:
       if (with(Verb::Serves).empty()) say(out, "service '{}': nobody serves it", c.name);
@@ -163,6 +186,12 @@ void check_schemas(const Graph& graph, const ChannelDecl& c, Problems& out) {
     for (const auto& receiver : ends(graph, take, c)) {
       compare(c, sender.worker, name(send), sender.schema.item, receiver.worker, name(take),
               receiver.schema.item, out);
+      const int64_t sent = sender.schema.rows;
+      const int64_t wanted = receiver.schema.rows;
+      if (sent > 0 && wanted > 0 && sent != wanted) {
+        say(out, "channel '{}': worker '{}' {} items of {} steps but worker '{}' {} {} steps",
+            c.name, sender.worker, name(send), sent, receiver.worker, name(take), wanted);
+      }
     }
   }
 }

@@ -8,6 +8,7 @@
 namespace sluice::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -99,6 +100,32 @@ TEST(GraphCheck, ReportsPolicyProblemsUnderTheChannelsName) {
   Graph g = good_graph();
   Stream<Traj>(g.channels()[1].get()).capacity(0);
   EXPECT_THAT(g.problems({}), Contains(HasSubstr("stream 'samples': ")));
+}
+
+TEST(GraphCheck, RefusesVersionRulesOnTheStreamThatABufferReads) {
+  const auto problems = [](auto set_fresh, auto set_samples) {
+    Graph g{"buffered"};
+    auto act = g.service<Obs, Act>("act");
+    auto fresh = g.stream<Traj>("fresh").capacity(8);
+    auto samples = g.stream<Traj>("samples").capacity(8);
+    set_fresh(fresh);
+    set_samples(samples);
+    auto weights = g.latest<Params>("weights");
+    g.add("rollout", Rollout{}).asks(act).writes(fresh);
+    g.add("replay", Buffer{}).reads(fresh).writes(samples);
+    g.add("policy", Policy{}).serves(act).follows(weights);
+    g.add("trainer", Trainer{}).reads(samples).publishes(weights);
+    return g.problems({});
+  };
+  const auto nothing = [](auto&) {};
+  EXPECT_THAT(problems(nothing, nothing), IsEmpty());
+  EXPECT_THAT(problems(nothing, [](auto& s) { s.admit_ahead(1, 4).max_staleness(1); }), IsEmpty());
+  EXPECT_THAT(problems([](auto& s) { s.admit_ahead(1, 4); }, nothing),
+              ElementsAre(AllOf(HasSubstr("stream 'fresh'"), HasSubstr("admit_ahead 1"),
+                                HasSubstr("'replay' is a buffer"), HasSubstr("first 8 items"))));
+  EXPECT_THAT(problems([](auto& s) { s.max_staleness(3); }, nothing),
+              ElementsAre(AllOf(HasSubstr("stream 'fresh'"), HasSubstr("max_staleness 3"),
+                                HasSubstr("'replay' is a buffer"))));
 }
 
 TEST(GraphCheck, RefusesAChannelOfAnotherGraph) {

@@ -182,6 +182,7 @@ struct PortSchema {
   size_t index = 0;
   Schema item;                  ///< the stream item, the latest value, or the service's request
   std::optional<Schema> reply;  ///< services only
+  int64_t rows = 0;             ///< streams only: rows of one item; 0 = any number
 };
 
 /// What a worker spec says about the tensors on its ports, so that Graph::check() can compare both
@@ -191,15 +192,21 @@ struct PortSchema {
 class PortSchemas {
  public:
   PortSchemas& asks(size_t i, Schema request, Schema reply) {
-    return add({Verb::Asks, i, std::move(request), std::move(reply)});
+    return add({Verb::Asks, i, std::move(request), std::move(reply), 0});
   }
   PortSchemas& serves(size_t i, Schema request, Schema reply) {
-    return add({Verb::Serves, i, std::move(request), std::move(reply)});
+    return add({Verb::Serves, i, std::move(request), std::move(reply), 0});
   }
-  PortSchemas& writes(size_t i, Schema s) { return add({Verb::Writes, i, std::move(s), {}}); }
-  PortSchemas& reads(size_t i, Schema s) { return add({Verb::Reads, i, std::move(s), {}}); }
-  PortSchemas& publishes(size_t i, Schema s) { return add({Verb::Publishes, i, std::move(s), {}}); }
-  PortSchemas& follows(size_t i, Schema s) { return add({Verb::Follows, i, std::move(s), {}}); }
+  PortSchemas& writes(size_t i, Schema s, int64_t rows = 0) {
+    return add({Verb::Writes, i, std::move(s), {}, rows});
+  }
+  PortSchemas& reads(size_t i, Schema s, int64_t rows = 0) {
+    return add({Verb::Reads, i, std::move(s), {}, rows});
+  }
+  PortSchemas& publishes(size_t i, Schema s) {
+    return add({Verb::Publishes, i, std::move(s), {}, 0});
+  }
+  PortSchemas& follows(size_t i, Schema s) { return add({Verb::Follows, i, std::move(s), {}, 0}); }
 
   [[nodiscard]] const PortSchema* find(Verb verb, size_t index) const noexcept;
 

@@ -65,6 +65,16 @@ struct Policy {
   }
 };
 
+struct Buffer {
+  static constexpr std::string_view kRole = "buffer";
+  using Reads = Ports<Stream<Traj>>;
+  using Writes = Ports<Stream<Traj>>;
+
+  Result<std::unique_ptr<Worker>> make(WorkerContext&) const {
+    return std::unique_ptr<Worker>(std::make_unique<NothingWorker>());
+  }
+};
+
 struct Trainer {
   static constexpr std::string_view kRole = "trainer";
   using Reads = Ports<Many<Stream<Traj>>>;

@@ -6,6 +6,7 @@ WorkerContext::WorkerContext(Setup setup) : setup_(std::move(setup)) {
   SLUICE_CHECK(setup_.clock != nullptr && setup_.waker != nullptr && setup_.metrics != nullptr &&
                setup_.run != nullptr && setup_.opener != nullptr)
       << "incomplete context for worker '" << setup_.who.worker << "'";
+  if (!setup_.where) setup_.where = std::make_shared<Whereabouts>();
 }
 
 RandomKey WorkerContext::key() const noexcept {

@@ -2,6 +2,7 @@
 #include "dataflow/base/metrics.h"
 #include "dataflow/base/random.h"
 #include "dataflow/base/waker.h"
+#include "dataflow/base/whereabouts.h"
 #include "dataflow/graph/ports.h"
 #include "dataflow/graph/run_control.h"
 #include "dataflow/transport/transport.h"
@@ -70,6 +71,8 @@ class WorkerContext {
     MetricRegistry* metrics = nullptr;
     RunControl* run = nullptr;
     ChannelOpener* opener = nullptr;
+    /// For messages about a step that hangs; nobody looks when it is null.
+    std::shared_ptr<Whereabouts> where = nullptr;
   };
 
   explicit WorkerContext(Setup setup);
@@ -90,6 +93,8 @@ class WorkerContext {
   [[nodiscard]] Waker& waker() const noexcept { return *setup_.waker; }
   [[nodiscard]] MetricRegistry& metrics() const noexcept { return *setup_.metrics; }
   [[nodiscard]] RunControl& run() const noexcept { return *setup_.run; }
+  /// What the worker notes where it is in while it calls foreign code; never null.
+  [[nodiscard]] const std::shared_ptr<Whereabouts>& where() const noexcept { return setup_.where; }
   /// {{"worker", ..}, {"replica", ..}} and then `more`.
   [[nodiscard]] Labels labels(Labels more = {}) const;
 

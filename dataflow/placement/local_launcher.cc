@@ -2,6 +2,9 @@
 
 #include "dataflow/base/log.h"
 
+#include <algorithm>
+#include <atomic>
+
 namespace sluice {
 namespace {
 
@@ -98,12 +101,15 @@ void LocalLauncher::add_loops() {
       }
       loop.stage = stage_of(host->role);
       loop.restart = options_.restart;
-      loop.make = [this, together, replica, before = std::make_shared<Waker*>(nullptr)](
+      loop.essential = std::any_of(together.begin(), together.end(),
+                                   [](const WorkerDecl* decl) { return decl->role == "trainer"; });
+      loop.make = [this, together, replica,
+                   before = std::make_shared<std::atomic<Waker*>>(nullptr)](
                       Waker& waker, int attempt) -> Result<std::vector<HostedWorker>> {
         // Another waker means that the last attempt hangs on a thread of its own: what it holds of
         // the channels (permits, questions) must not be waited for.
-        if (*before != nullptr && *before != &waker) transport_.lose(**before);
-        *before = &waker;
+        Waker* const last = before->exchange(&waker);
+        if (last != nullptr && last != &waker) transport_.lose(*last);
         std::vector<HostedWorker> made;
         for (const WorkerDecl* decl : together) {
           ASSIGN_OR_RETURN(auto one, make_worker(*decl, replica, waker, attempt));
@@ -118,6 +124,7 @@ void LocalLauncher::add_loops() {
 
 Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t replica,
                                                 Waker& waker, int attempt) {
+  auto where = std::make_shared<Whereabouts>();
   WorkerContext context({.who = {decl.name, replica},
                          .replicas = placement_.replicas(decl.name),
                          .threads = placement_.threads(decl.name),
@@ -128,12 +135,14 @@ Result<HostedWorker> LocalLauncher::make_worker(const WorkerDecl& decl, int64_t 
                          .waker = &waker,
                          .metrics = &options_.metrics,
                          .run = &options_.run,
-                         .opener = opener_.get()});
+                         .opener = opener_.get(),
+                         .where = where});
   HostedWorker hosted;
   hosted.name = fmt::format("{}/{}", decl.name, replica);
   auto made = decl.make(context);
   if (!made.ok()) return made.status().with_context(hosted.name);
   hosted.worker = *std::move(made);
+  hosted.where = std::move(where);
   const auto state = state_for(decl, hosted.name, attempt);
   if (state.ok()) {
     RETURN_IF_ERROR(hosted.worker->load(*state).with_context(hosted.name +

@@ -76,6 +76,17 @@ TEST(StalenessGate, JudgesByTheOldestVersion) {
   }
 }
 
+TEST(StalenessGate, LineageCountsHoweverOldItemsMayBe) {
+  StalenessGate gate(-1, OnStale::Drop);
+  gate.advance(version(20, 2));
+  gate.advance(version(15, 3));
+  EXPECT_EQ(gate.judge(made_by(version(0, 2))), Freshness::Keep);
+  EXPECT_EQ(gate.judge(made_by(version(18, 2))), Freshness::DropLineage);
+  EXPECT_EQ(gate.judge(made_by(version(0, 2, 99))), Freshness::DropLineage) << "another run";
+  EXPECT_EQ(gate.judge(made_by(version(10, 1))), Freshness::Keep) << "before the first one seen";
+  EXPECT_EQ(gate.judge(made_by(version(10, 0))), Freshness::DropLineage) << "nobody can know";
+}
+
 TEST(StalenessGate, KeepsOnlyAncestorsAfterARestart) {
   StalenessGate gate(100, OnStale::Error);
   EXPECT_EQ(gate.judge(made_by(version(3))), Freshness::Keep) << "nothing is trained yet";
@@ -91,8 +102,12 @@ TEST(StalenessGate, KeepsOnlyAncestorsAfterARestart) {
   EXPECT_EQ(gate.judge(made_by(other)), Freshness::DropLineage);
   EXPECT_EQ(gate.judge(made_by(version(15, 2, 99))), Freshness::DropLineage) << "another run";
   EXPECT_EQ(gate.judge({}), Freshness::Keep) << "no policy made it";
-  gate.advance(version(15, 3));
-  EXPECT_EQ(gate.judge(made_by(version(2, 1))), Freshness::DropLineage) << "two lives ago";
+  gate.advance(version(12, 3));
+  EXPECT_EQ(gate.judge(made_by(version(12, 1))), Freshness::Keep) << "an ancestor two lives ago";
+  EXPECT_EQ(gate.judge(made_by(version(13, 1))), Freshness::DropLineage) << "lost in this life";
+  EXPECT_EQ(gate.judge(made_by(version(16, 1))), Freshness::DropLineage)
+      << "lost in the one before";
+  EXPECT_EQ(gate.judge(made_by(version(13, 2))), Freshness::DropLineage);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "dataflow/policy/service_policy.h"
 
+#include "dataflow/policy/differences.h"
+
 #include <fmt/format.h>
 
 namespace sluice {
@@ -32,6 +34,15 @@ std::vector<std::string> problems(const ServicePolicy& p) {
                               p.deadline_ms, p.batch_within_us));
   }
   return out;
+}
+
+std::vector<std::string> differences(const ServicePolicy& a, const ServicePolicy& b) {
+  Differences d;
+  d.field("batch_limit", a.batch_limit, b.batch_limit);
+  d.field("batch_within_us", a.batch_within_us, b.batch_within_us);
+  d.field("deadline_ms", a.deadline_ms, b.deadline_ms);
+  d.field("capacity", a.capacity, b.capacity);
+  return d.take();
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include "dataflow/policy/stream_policy.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace sluice {
 
@@ -15,12 +16,13 @@ enum class Freshness : uint8_t {
 };
 
 /// Judges items against the version the consumer trains now. Steps of different incarnations do not
-/// compare: an item of the incarnation before is kept only when its newest version was before the
-/// one the new incarnation started from (or is that one, by digest); items of other runs and of
-/// still older incarnations never are. Pure.
+/// compare: an item of an earlier incarnation is kept only when its versions are ancestors of the
+/// current one, that is, when no later incarnation started from a step before them (or at the same
+/// step, from other bytes). What cannot be known is not an ancestor: items of other runs, and of
+/// incarnations more than one before the first one seen. Pure.
 class StalenessGate {
  public:
-  /// `max_staleness` < 0 keeps everything.
+  /// `max_staleness` < 0: no item of the same lineage is too old.
   StalenessGate(int64_t max_staleness, OnStale on_stale) noexcept
       : max_(max_staleness), on_stale_(on_stale) {}
 
@@ -35,8 +37,7 @@ class StalenessGate {
   int64_t max_;
   OnStale on_stale_;
   VersionTag current_;
-  VersionTag start_;        // first version seen of the current incarnation
-  VersionTag predecessor_;  // last version seen of the incarnation before
+  std::vector<VersionTag> starts_;  // first version seen of each incarnation
 };
 
 }  // namespace sluice

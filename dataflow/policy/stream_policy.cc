@@ -1,19 +1,42 @@
 #include "dataflow/policy/stream_policy.h"
 
+#include "dataflow/policy/differences.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace sluice {
+namespace {
+
+template <class E>
+using Names = std::vector<std::pair<std::string, E>>;
+
+const Names<WhenFull> kWhenFull{{"block", WhenFull::Block},
+                                {"drop_oldest", WhenFull::DropOldest},
+                                {"refuse", WhenFull::Refuse}};
+const Names<Sampling> kSampling{
+    {"fifo", Sampling::Fifo}, {"newest", Sampling::Newest}, {"uniform", Sampling::Uniform}};
+const Names<OnStale> kOnStale{
+    {"drop", OnStale::Drop}, {"wait", OnStale::Wait}, {"error", OnStale::Error}};
+
+/// Finds the name of a value.
+template <class E>
+auto named(const Names<E>& names) {
+  return [&names](E value) {
+    for (const auto& [name, v] : names) {
+      if (v == value) return name;
+    }
+    return std::string("?");
+  };
+}
+
+}  // namespace
 
 void StreamPolicy::bind(ConfigBinder& b) {
   b.field("capacity", capacity, "items held", Range::between(1, 1 << 30));
-  b.field("when_full", when_full, "what a full stream does to the next write",
-          {{"block", WhenFull::Block},
-           {"drop_oldest", WhenFull::DropOldest},
-           {"refuse", WhenFull::Refuse}});
-  b.field("sampling", sampling, "which items a reader gets",
-          {{"fifo", Sampling::Fifo}, {"newest", Sampling::Newest}, {"uniform", Sampling::Uniform}});
+  b.field("when_full", when_full, "what a full stream does to the next write", kWhenFull);
+  b.field("sampling", sampling, "which items a reader gets", kSampling);
   b.field("reuse", reuse, "reads before an item leaves; 0 = only when pushed out",
           Range::at_least(0));
   b.field("min_size", min_size, "nothing is read before so many items are there",
@@ -27,8 +50,7 @@ void StreamPolicy::bind(ConfigBinder& b) {
   b.field("admit_batch", admit_batch, "items trained on per version", Range::at_least(0));
   b.field("max_staleness", max_staleness, "oldest version that is read; -1 = any",
           Range::at_least(-1));
-  b.field("on_stale", on_stale, "what happens to older items",
-          {{"drop", OnStale::Drop}, {"wait", OnStale::Wait}, {"error", OnStale::Error}});
+  b.field("on_stale", on_stale, "what happens to older items", kOnStale);
 }
 
 std::vector<std::string> problems(const StreamPolicy& p) {
@@ -96,6 +118,22 @@ std::vector<std::string> problems(const StreamPolicy& p) {
         "use block");
   }
   return out;
+}
+
+std::vector<std::string> differences(const StreamPolicy& a, const StreamPolicy& b) {
+  Differences d;
+  d.field("capacity", a.capacity, b.capacity);
+  d.field("when_full", a.when_full, b.when_full, named(kWhenFull));
+  d.field("sampling", a.sampling, b.sampling, named(kSampling));
+  d.field("reuse", a.reuse, b.reuse);
+  d.field("min_size", a.min_size, b.min_size);
+  d.field("samples_per_insert", a.samples_per_insert, b.samples_per_insert);
+  d.field("ratio_tolerance", a.ratio_tolerance, b.ratio_tolerance);
+  d.field("admit_ahead", a.admit_ahead, b.admit_ahead);
+  d.field("admit_batch", a.admit_batch, b.admit_batch);
+  d.field("max_staleness", a.max_staleness, b.max_staleness);
+  d.field("on_stale", a.on_stale, b.on_stale, named(kOnStale));
+  return d.take();
 }
 
 }  // namespace sluice

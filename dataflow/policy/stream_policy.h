@@ -36,4 +36,7 @@ struct StreamPolicy {
 /// What cannot work, in plain words and with the numbers that clash; empty when all is well.
 [[nodiscard]] std::vector<std::string> problems(const StreamPolicy& policy);
 
+/// The settings in which two policies differ, as "capacity 4 and 8"; empty when they are the same.
+[[nodiscard]] std::vector<std::string> differences(const StreamPolicy& a, const StreamPolicy& b);
+
 }  // namespace sluice

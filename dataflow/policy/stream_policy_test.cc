@@ -13,6 +13,33 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+TEST(StreamPolicy, DifferencesNameEverySettingWithBothValues) {
+  StreamPolicy a;
+  EXPECT_THAT(differences(a, a), IsEmpty());
+  StreamPolicy b{7, WhenFull::Refuse, Sampling::Newest, 2, 3, 0.5, 4.5, 1, 5, 6, OnStale::Error};
+  EXPECT_THAT(differences(a, b),
+              ::testing::ElementsAre(
+                  "capacity 1024 and 7", "when_full block and refuse", "sampling fifo and newest",
+                  "reuse 1 and 2", "min_size 1 and 3", "samples_per_insert 0 and 0.5",
+                  "ratio_tolerance 0 and 4.5", "admit_ahead -1 and 1", "admit_batch 0 and 5",
+                  "max_staleness -1 and 6", "on_stale drop and error"));
+  ConfigBinder binder;
+  a.bind(binder);
+  EXPECT_EQ(differences(a, b).size(), binder.keys().size()) << "a setting is not compared";
+}
+
+TEST(ServicePolicy, DifferencesNameEverySettingWithBothValues) {
+  ServicePolicy a;
+  EXPECT_THAT(differences(a, a), IsEmpty());
+  const ServicePolicy b{1, 2, 3, 4};
+  EXPECT_THAT(differences(a, b),
+              ::testing::ElementsAre("batch_limit 64 and 1", "batch_within_us 0 and 2",
+                                     "deadline_ms 0 and 3", "capacity 4096 and 4"));
+  ConfigBinder binder;
+  a.bind(binder);
+  EXPECT_EQ(differences(a, b).size(), binder.keys().size()) << "a setting is not compared";
+}
+
 TEST(StreamPolicy, SaysInPlainWordsWhatCannotWork) {
   struct Row {
     std::function<void(StreamPolicy&)> change;

@@ -125,6 +125,101 @@ TEST_P(TransportContract, StaleItemsAreDroppedAndTheirPlacesRefunded) {
   EXPECT_EQ(out.admit(9), 1) << "the refused one used its permit up, and it is free again";
 }
 
+TEST_P(TransportContract, TakenItemsAreJudgedAgainBeforeTheirUse) {
+  StreamPolicy policy = fresh(1, OnStale::Drop);
+  policy.admit_ahead = 3;
+  policy.admit_batch = 1;
+  const auto spec = stream_spec(policy);
+  auto in = reader(spec);
+  auto out = writer(spec);
+  in.advance(version(0));
+  places_->settle();
+  EXPECT_EQ(out.admit(4), 4);
+  for (int64_t v = 0; v < 3; ++v) put(out, v, made_by(version(v)));
+  std::vector<Item<Number>> taken;
+  EXPECT_TRUE(eventually(near_waker_, [&] {
+    taken = *in.try_take(3);
+    return !taken.empty();
+  }));
+  EXPECT_TRUE(in.drop_stale(taken).ok());
+  EXPECT_EQ(taken.size(), 3U) << "nothing has changed yet";
+  in.advance(version(2));
+  EXPECT_TRUE(in.drop_stale(taken).ok());
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[0].value->value, 1);
+  EXPECT_EQ(dropped("stale"), 1);
+  places_->settle();
+  EXPECT_EQ(out.admit(9), 3) << "2 versions on, and the place of the dropped one";
+}
+
+TEST_P(TransportContract, TakenItemThatGotTooOldIsAnErrorWhenThePolicySaysSo) {
+  const auto spec = stream_spec(fresh(0, OnStale::Error));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  in.advance(version(4));
+  places_->settle();
+  put(out, 0, made_by(version(4)));
+  std::vector<Item<Number>> taken;
+  EXPECT_TRUE(eventually(near_waker_, [&] {
+    taken = *in.try_take(1);
+    return !taken.empty();
+  }));
+  in.advance(version(5));
+  EXPECT_EQ(in.drop_stale(taken).code(), Code::FailedPrecondition);
+}
+
+TEST_P(TransportContract, LineageIsKeptEvenWhereAgeDoesNotMatter) {
+  StreamPolicy policy;
+  policy.capacity = 8;
+  const auto spec = stream_spec(policy);
+  auto in = reader(spec);
+  auto out = writer(spec);
+  in.advance(version(8, 1));
+  put(out, 0, made_by(version(7, 1)));
+  put(out, 1, made_by(version(1, 1)));
+  in.advance(version(5, 2));
+  EXPECT_THAT(take(in, 1), ElementsAre(1)) << "version 7 was lost with its trainer";
+  EXPECT_EQ(dropped("lineage"), 1);
+}
+
+TEST_P(TransportContract, StalenessAtTheReadGoesIntoItsBucket) {
+  const auto spec = stream_spec(fresh(100, OnStale::Drop));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  in.advance(version(3));
+  places_->settle();
+  put(out, 0, made_by(version(3)));
+  put(out, 1, made_by(version(1)));
+  put(out, 2, {version(0), version(3)});
+  put(out, 3);
+  EXPECT_EQ(take(in, 4).size(), 4U);
+  // Upper bounds: 0 1 2 4 8 16 32 64 128 versions.
+  EXPECT_THAT(places_->buckets("sluice_stream_staleness", {{"channel", "s"}}),
+              ElementsAre(2, 0, 1, 1, 0, 0, 0, 0, 0, 0));
+  in.advance(version(13));
+  places_->settle();
+  put(out, 4, made_by(version(3)));
+  EXPECT_EQ(take(in, 1).size(), 1U);
+  EXPECT_THAT(places_->buckets("sluice_stream_staleness", {{"channel", "s"}}),
+              ElementsAre(2, 0, 1, 1, 0, 1, 0, 0, 0, 0));
+}
+
+TEST_P(TransportContract, PermitForAnItemThatCameTooLateIsFreeAgain) {
+  const auto spec = stream_spec(admitted(0, 1));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  EXPECT_EQ(out.admit(1), 1);
+  EXPECT_EQ(of_stream("admitted_total"), 1);
+  in.close();
+  places_->settle();
+  EXPECT_EQ(put(out, 0), PutResult::Closed);
+  EXPECT_EQ(dropped("closed"), 1);
+  auto again = reader(spec);
+  places_->settle();
+  EXPECT_EQ(out.admit(1), 1);
+  EXPECT_EQ(of_stream("admitted_total"), 2);
+}
+
 TEST_P(TransportContract, MixedItemsAreAsOldAsTheirOldestVersion) {
   const auto spec = stream_spec(fresh(1, OnStale::Drop));
   auto in = reader(spec);

@@ -145,6 +145,78 @@ TEST_P(TransportContract, DeadlineBringsAnUnreadQuestionBack) {
   EXPECT_FALSE(serve.try_take(batch)) << "an expired question is not served";
 }
 
+TEST_P(TransportContract, ExpiredQuestionIsNotHandedToAServer) {
+  ServicePolicy policy = batches(8);
+  policy.deadline_ms = 20;
+  const auto spec = service_spec(policy);
+  auto serve = server(spec);
+  auto from = client(spec);
+  ask(from, 5);
+  places_->pass(10 * kMillisecond);
+  ask(from, 6);
+  places_->pass(10 * kMillisecond);
+  places_->settle();
+  EXPECT_THAT(values(take_batch(serve, near_waker_)), ElementsAre(6)) << "5 is over, 6 is not";
+  EXPECT_EQ(failed("deadline"), 1);
+  const auto back = collect(from, far_waker_);
+  EXPECT_EQ(back->status.code(), Code::DeadlineExceeded);
+  EXPECT_EQ(back->request.value, 5) << "ready to be asked again";
+  places_->pass(20 * kMillisecond);
+  ask(from, 7);
+  places_->pass(20 * kMillisecond);
+  places_->settle();
+  Batch batch;
+  EXPECT_FALSE(serve.try_take(batch)) << "all that waits is over";
+}
+
+TEST_P(TransportContract, ServiceShowsWhatItDoes) {
+  const auto spec = service_spec(batches(4));
+  auto serve = server(spec);
+  auto from = client(spec);
+  for (int64_t i = 0; i < 3; ++i) ask(from, i, 2);
+  places_->settle();
+  EXPECT_EQ(of_service("asked_total"), 3);
+  EXPECT_EQ(of_service("waiting"), 3);
+  auto batch = take_batch(serve, near_waker_);
+  EXPECT_EQ(of_service("waiting"), 1);
+  // Upper bounds: 1 2 4 8 .. ; 2 + 2 weigh 4.
+  auto sizes = places_->buckets("sluice_service_batch_size", {{"channel", "q"}});
+  ASSERT_EQ(sizes.size(), 15U);
+  EXPECT_EQ(sizes[2], 1);
+  places_->pass(50 * kMillisecond);
+  answer_all(serve, batch);
+  places_->settle();
+  EXPECT_EQ(of_service("answered_total"), 2);
+  // Upper bounds: .. 1e-3 1e-2 1e-1 1 10 100 s.
+  const auto latency = places_->buckets("sluice_service_latency_seconds", {{"channel", "q"}});
+  ASSERT_EQ(latency.size(), 14U);
+  EXPECT_EQ(latency[9], 2);
+  batch = take_batch(serve, near_waker_);
+  EXPECT_EQ(of_service("waiting"), 0);
+  sizes = places_->buckets("sluice_service_batch_size", {{"channel", "q"}});
+  EXPECT_EQ(sizes[1], 1) << "the last one weighs 2";
+}
+
+TEST_P(TransportContract, ClosedEndsOfAServiceAreNotLost) {
+  const auto spec = service_spec(batches(8));
+  {
+    auto serve = server(spec);
+    auto from = client(spec);
+    from.close();
+    serve.close();
+  }
+  places_->settle();
+  EXPECT_EQ(of_service("lost_clients_total"), 0);
+  EXPECT_EQ(of_service("lost_servers_total"), 0);
+}
+
+TEST_P(TransportContract, IdleServerThatIsLostIsCounted) {
+  const auto spec = service_spec(batches(8));
+  { auto lost = server(spec); }
+  places_->settle();
+  EXPECT_EQ(of_service("lost_servers_total"), 1);
+}
+
 TEST_P(TransportContract, LateAnswerIsDiscardedAndCounted) {
   ServicePolicy policy = batches(8);
   policy.deadline_ms = 20;
@@ -161,7 +233,7 @@ TEST_P(TransportContract, LateAnswerIsDiscardedAndCounted) {
   answer_all(serve, batch);
   places_->settle();
   EXPECT_EQ(from.try_collect(), nullptr) << "never delivered twice";
-  EXPECT_EQ(places_->metric("sluice_service_late_total", {{"channel", "q"}}), 1);
+  EXPECT_EQ(of_service("late_total"), 1);
   EXPECT_EQ(failed("deadline"), 1);
 }
 
@@ -179,6 +251,7 @@ TEST_P(TransportContract, LostServerFailsWhatItHeldAndNothingElse) {
   EXPECT_EQ(back->id, 0);
   EXPECT_EQ(from.try_collect(), nullptr) << "the other one waits for a new server";
   EXPECT_EQ(failed("server_lost"), 1);
+  EXPECT_EQ(of_service("lost_servers_total"), 1);
   auto again = server(spec);
   auto batch = take_batch(again, near_waker_);
   EXPECT_THAT(values(batch), ElementsAre(1));
@@ -198,6 +271,7 @@ TEST_P(TransportContract, ClosedServiceFailsQuestionsAtOnce) {
   const auto back = collect(from, far_waker_);
   EXPECT_EQ(back->status.code(), Code::Unavailable);
   EXPECT_EQ(back->request.value, 1);
+  EXPECT_EQ(failed("server_closed"), 2);
 }
 
 TEST_P(TransportContract, ServerCanRefuseAQuestion) {
@@ -243,6 +317,7 @@ TEST_P(TransportContract, LostClientDoesNotEndTheService) {
   Batch batch;
   EXPECT_FALSE(serve.try_take(batch)) << "nobody wants the answer any more";
   EXPECT_FALSE(serve.ended());
+  EXPECT_EQ(of_service("lost_clients_total"), 1);
   auto again = client(spec);
   ask(again, 1);
   EXPECT_THAT(values(take_batch(serve, near_waker_)), ElementsAre(1));

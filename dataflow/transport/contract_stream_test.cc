@@ -122,7 +122,7 @@ TEST_P(TransportContract, LostWriterIsCountedAndMayBeReplaced) {
   places_->settle();
   EXPECT_EQ(take(in, 1).size(), 1U) << "what it wrote stays";
   EXPECT_FALSE(in.ended()) << "a lost writer is no clean end";
-  EXPECT_EQ(places_->metric("sluice_stream_lost_writers_total", {{"channel", "s"}}), 1);
+  EXPECT_EQ(of_stream("lost_writers_total"), 1);
   auto again = writer(spec);
   put(again, 1);
   again.close();
@@ -143,6 +143,71 @@ TEST_P(TransportContract, ItemsOutliveALostReader) {
   EXPECT_EQ(put(out, 2), PutResult::Accepted);
   auto again = reader(spec);
   EXPECT_THAT(take(again, 2), ElementsAre(1, 2));
+  EXPECT_EQ(of_stream("lost_readers_total"), 1);
+}
+
+TEST_P(TransportContract, ClosedEndsOfAStreamAreNotLost) {
+  const auto spec = stream_spec(capacity(8));
+  {
+    auto in = reader(spec);
+    auto out = writer(spec);
+    out.close();
+    in.close();
+  }
+  places_->settle();
+  EXPECT_EQ(of_stream("lost_writers_total"), 0);
+  EXPECT_EQ(of_stream("lost_readers_total"), 0);
+}
+
+TEST_P(TransportContract, EveryItemIsAccountedForWhateverBecameOfIt) {
+  const auto spec = stream_spec(capacity(3, WhenFull::DropOldest));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  for (int64_t i = 0; i < 5; ++i) put(out, i);  // two are pushed out
+  EXPECT_EQ(of_stream("written_total"), 5);
+  EXPECT_EQ(of_stream("depth"), 3);
+  EXPECT_EQ(take(in, 1).size(), 1U);
+  EXPECT_EQ(of_stream("read_total"), 1);
+  EXPECT_EQ(of_stream("depth"), 2);
+  in.close();
+  places_->settle();
+  EXPECT_EQ(put(out, 5), PutResult::Closed);
+  EXPECT_EQ(put(out, 6), PutResult::Closed);
+  EXPECT_EQ(of_stream("depth"), 0);
+  EXPECT_EQ(of_stream("written_total"), 5);
+  EXPECT_EQ(dropped("full"), 2);
+  EXPECT_EQ(dropped("reader_closed"), 2);
+  EXPECT_EQ(dropped("closed"), 2) << "put to a stream that nobody reads";
+  EXPECT_EQ(of_stream("written_total"),
+            of_stream("read_total") + dropped("full") + dropped("reader_closed"));
+}
+
+TEST_P(TransportContract, ItemsOfAWriterThatClosedAreCountedAsSuch) {
+  const auto spec = stream_spec(capacity(3));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  out.close();
+  EXPECT_EQ(put(out, 0), PutResult::Closed);
+  EXPECT_EQ(dropped("closed"), 1);
+}
+
+TEST_P(TransportContract, AgeIsTheTimeFromWriteToRead) {
+  const auto spec = stream_spec(capacity(8));
+  auto in = reader(spec);
+  auto out = writer(spec);
+  put(out, 0);
+  places_->pass(50 * kMillisecond);
+  put(out, 1);
+  places_->pass(5 * kSecond);
+  take(in, 2);
+  // Upper bounds: 1e-5 1e-4 1e-3 1e-2 0.1 1 10 60 600 s. Both are between 1 s and 10 s old.
+  EXPECT_THAT(places_->buckets("sluice_stream_age_seconds", {{"channel", "s"}}),
+              ElementsAre(0, 0, 0, 0, 0, 0, 2, 0, 0, 0));
+  put(out, 2);
+  places_->pass(50 * kMillisecond);
+  take(in, 1);
+  EXPECT_THAT(places_->buckets("sluice_stream_age_seconds", {{"channel", "s"}}),
+              ElementsAre(0, 0, 0, 0, 1, 0, 2, 0, 0, 0));
 }
 
 TEST_P(TransportContract, ClosedReaderTellsTheWriters) {
@@ -157,6 +222,7 @@ TEST_P(TransportContract, ClosedReaderTellsTheWriters) {
   EXPECT_EQ(put(out, 2), PutResult::Closed);
   EXPECT_EQ(out.admit(1), 0);
   EXPECT_EQ(dropped("reader_closed"), 2);
+  EXPECT_EQ(dropped("closed"), 1);
   auto again = reader(spec);
   places_->settle();
   EXPECT_EQ(put(out, 3), PutResult::Accepted);

@@ -18,24 +18,30 @@ class LocalLatest : public std::enable_shared_from_this<LocalLatest> {
 
   std::unique_ptr<RawLatestPublisher> open_publisher(Waker& waker);
   std::unique_ptr<RawLatestFollower> open_follower(Waker& waker);
+  /// See LocalTransport::lose().
+  void lose(const Waker& waker);
   [[nodiscard]] const LatestSpec& spec() const noexcept { return spec_; }
 
  private:
   class Publisher;
   class Follower;
 
-  Status publish(std::shared_ptr<const void> value, const VersionTag& tag);
-  void remove_publisher(bool clean);
+  // With the lock held.
+  Status publish(std::shared_ptr<const void>& value, const VersionTag& tag, WakeList& wakes);
+  void remove(Publisher& publisher, bool clean, WakeList& wakes);
+  void remove(Follower& follower, bool clean);
   void wake_all(WakeList& wakes);
 
   LatestSpec spec_;
   Counter& published_;
+  Counter& lost_publishers_;
+  Counter& lost_followers_;
   Gauge& step_;
   std::mutex mutex_;
   AnyVersioned current_;
   std::atomic<uint64_t> order_{0};  ///< order_of(current tag): what has_newer() compares
-  std::vector<Listener*> followers_;
-  int64_t publishers_ = 0;
+  std::vector<Follower*> followers_;
+  std::vector<Publisher*> publishers_;
   bool ended_ = false;
 };
 

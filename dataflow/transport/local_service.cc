@@ -58,8 +58,9 @@ class LocalService::Server final : public RawServiceServer {
   }
 
   void try_take(std::vector<std::unique_ptr<AnyExchange>>& batch) override {
+    WakeList wakes;
     const std::lock_guard lock(service_->mutex_);
-    service_->queue_.take(state_, batch);
+    service_->queue_.take(state_, batch, wakes);
   }
   [[nodiscard]] TimeNs next_due() const override {
     const std::lock_guard lock(service_->mutex_);

@@ -103,6 +103,10 @@ class LocalStream::Reader final : public RawStreamReader {
     const Section section(*stream_, &listener_);
     if (open_) stream_->queue_.advance(current);
   }
+  Status recheck(const std::vector<ItemInfo>& taken, std::vector<bool>& keep) override {
+    const Section section(*stream_, &listener_);
+    return stream_->queue_.recheck(taken, keep);
+  }
   [[nodiscard]] bool ended() const override {
     const std::lock_guard lock(stream_->mutex_);
     return stream_->queue_.ended();

@@ -23,6 +23,30 @@ Status check_policy(const std::string& channel, const std::vector<std::string>& 
   return invalid_argument("channel '{}': {}", channel, fmt::join(problems, "; "));
 }
 
+Status check_same(const std::string& channel, const std::vector<std::string>& differences) {
+  if (differences.empty()) return {};
+  return invalid_argument("channel '{}' is open with other settings than are asked for: {}",
+                          channel, fmt::join(differences, "; "));
+}
+
+/// The channel has the settings of whoever opened it first; another who wants others must hear of
+/// it. Of a stream the seed does not count: it only matters to the first.
+std::vector<std::string> differences(const StreamSpec& there, const StreamSpec& wanted) {
+  auto out = differences(there.policy, wanted.policy);
+  if (there.writers != wanted.writers) {
+    out.push_back(fmt::format("writers {} and {}", there.writers, wanted.writers));
+  }
+  return out;
+}
+
+std::vector<std::string> differences(const ServiceSpec& there, const ServiceSpec& wanted) {
+  auto out = differences(there.policy, wanted.policy);
+  if (there.clients != wanted.clients) {
+    out.push_back(fmt::format("clients {} and {}", there.clients, wanted.clients));
+  }
+  return out;
+}
+
 }  // namespace
 
 LocalTransport::LocalTransport(const Clock& clock, MetricRegistry& metrics)
@@ -40,6 +64,7 @@ Result<std::shared_ptr<LocalStream>> LocalTransport::stream(const StreamSpec& sp
     entry = std::make_shared<LocalStream>(spec, clock_, metrics_);
   }
   RETURN_IF_ERROR(check_payload(spec.name, entry->spec().payload, spec.payload));
+  RETURN_IF_ERROR(check_same(spec.name, differences(entry->spec(), spec)));
   return entry;
 }
 
@@ -54,6 +79,7 @@ Result<std::shared_ptr<LocalService>> LocalTransport::service(const ServiceSpec&
     entry = std::make_shared<LocalService>(spec, clock_, metrics_);
   }
   RETURN_IF_ERROR(check_payload(spec.name, entry->spec().payload, spec.payload));
+  RETURN_IF_ERROR(check_same(spec.name, differences(entry->spec(), spec)));
   return entry;
 }
 
@@ -105,6 +131,7 @@ void LocalTransport::lose(const Waker& waker) {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, stream] : streams_) stream->lose(waker);
   for (const auto& [name, service] : services_) service->lose(waker);
+  for (const auto& [name, latest] : latests_) latest->lose(waker);
 }
 
 }  // namespace sluice

@@ -33,10 +33,10 @@ class LocalTransport final : public Transport {
   Result<std::unique_ptr<RawLatestFollower>> open_follower(const LatestSpec& spec,
                                                            Waker& waker) override;
 
-  /// Treats every stream and service endpoint that wakes `waker` as a lost peer: its permits go
-  /// back, its questions fail or come back, and whatever it still does has no effect. For a thread
-  /// that hangs and was given up; the endpoints themselves are destroyed when it comes back. Any
-  /// thread.
+  /// Treats every endpoint that wakes `waker` as a lost peer: its permits go back, its questions
+  /// fail or come back, what it publishes is refused, and whatever it still does has no effect. For
+  /// a thread that hangs and was given up; the endpoints themselves are destroyed when it comes
+  /// back. Any thread.
   void lose(const Waker& waker);
 
  private:

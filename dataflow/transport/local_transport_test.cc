@@ -84,6 +84,40 @@ TEST_F(LoseTest, QuestionsOfAServerThatHangsComeBackAndItsLateAnswersDoNot) {
   EXPECT_TRUE(fresh.try_take(taken));
 }
 
+TEST_F(LoseTest, PublisherThatHangsPublishesNoMore) {
+  const LatestSpec spec{"w", "Number"};
+  LatestPublisher<Number> lost(*transport_.open_publisher(spec, hung_));
+  const LatestFollower<Number> follower(*transport_.open_follower(spec, alive_));
+  ASSERT_TRUE(lost.publish(contract::number(1), version(1)).ok());
+  transport_.lose(hung_);
+  EXPECT_EQ(lost.publish(contract::number(2), version(2)).code(), Code::FailedPrecondition);
+  lost.close();
+  EXPECT_FALSE(follower.ended()) << "a lost publisher is no clean end";
+  LatestPublisher<Number> fresh(*transport_.open_publisher(spec, alive_));
+  EXPECT_TRUE(fresh.publish(contract::number(2), version(2)).ok());
+}
+
+TEST_F(LoseTest, ReaderAndItsPeersAreCountedOnceEach) {
+  {
+    auto w = writer(hung_);
+    auto r = StreamReader<Number>(*transport_.open_reader(stream_, hung_));
+    auto s = server(hung_);
+    ServiceClient<Number, Number> c(*transport_.open_client(service_, hung_));
+    LatestPublisher<Number> p(*transport_.open_publisher({"w", "Number"}, hung_));
+    LatestFollower<Number> f(*transport_.open_follower({"w", "Number"}, hung_));
+    transport_.lose(hung_);
+  }
+  const auto total = [this](const char* name, const char* channel) {
+    return contract::metric_value(metrics_, name, {{"channel", channel}});
+  };
+  EXPECT_EQ(total("sluice_stream_lost_writers_total", "s"), 1);
+  EXPECT_EQ(total("sluice_stream_lost_readers_total", "s"), 1);
+  EXPECT_EQ(total("sluice_service_lost_servers_total", "q"), 1);
+  EXPECT_EQ(total("sluice_service_lost_clients_total", "q"), 1);
+  EXPECT_EQ(total("sluice_latest_lost_publishers_total", "w"), 1);
+  EXPECT_EQ(total("sluice_latest_lost_followers_total", "w"), 1);
+}
+
 TEST_F(LoseTest, EndpointsOfOtherThreadsStayAsTheyAre) {
   auto mine = writer(alive_);
   StreamReader<Number> reader(*transport_.open_reader(stream_, alive_));

@@ -17,6 +17,8 @@ struct ServiceMetrics {
   Counter& asked;
   Counter& answered;
   Counter& late;
+  Counter& lost_clients;
+  Counter& lost_servers;
   Gauge& waiting;
   Histogram& batch_size;
   Histogram& latency;

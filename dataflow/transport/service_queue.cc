@@ -85,12 +85,24 @@ TimeNs ServiceQueue::next_deadline(const Client& client) const {
 void ServiceQueue::expire(Client& client, WakeList& wakes) {
   if (deadline_ == kForever || client.oldest == SlotList::kNone) return;
   const TimeNs now = clock_.now();
-  while (client.oldest != SlotList::kNone && now >= next_deadline(client)) {
-    fail(client.oldest, ServiceMetrics::Failure::Deadline,
-         error(Code::DeadlineExceeded, "service '{}' gave no answer within {} ms", spec_.name,
-               spec_.policy.deadline_ms),
-         wakes);
+  while (client.oldest != SlotList::kNone && late(client.oldest, now)) {
+    fail_late(client.oldest, wakes);
   }
+}
+
+void ServiceQueue::expire_waiting(TimeNs now, WakeList& wakes) {
+  while (queue_.size() > 0 && late(queue_.front(), now)) fail_late(queue_.front(), wakes);
+}
+
+bool ServiceQueue::late(int32_t slot, TimeNs now) const {
+  return deadline_ != kForever && now >= after(at(slot).asked, deadline_);
+}
+
+void ServiceQueue::fail_late(int32_t slot, WakeList& wakes) {
+  fail(slot, ServiceMetrics::Failure::Deadline,
+       error(Code::DeadlineExceeded, "service '{}' gave no answer within {} ms", spec_.name,
+             spec_.policy.deadline_ms),
+       wakes);
 }
 
 void ServiceQueue::remove_client(Client& client, bool clean, WakeList& wakes) {
@@ -105,6 +117,7 @@ void ServiceQueue::remove_client(Client& client, bool clean, WakeList& wakes) {
   }
   std::erase(clients_, &client);
   if (clean) ++clean_closes_;
+  if (!clean) metrics_.lost_clients.add();
   if (ended()) {
     for (Server* server : servers_) wakes.add(server->listener);
   }
@@ -155,11 +168,14 @@ TimeNs ServiceQueue::next_due() const {
   return batcher_.due_at(queue_.size(), waiting_weight_, oldest_waiting());
 }
 
-void ServiceQueue::take(Server& server, std::vector<std::unique_ptr<AnyExchange>>& batch) {
+void ServiceQueue::take(Server& server, std::vector<std::unique_ptr<AnyExchange>>& batch,
+                        WakeList& wakes) {
   batch.clear();
   server.listener.armed = true;
   if (queue_.size() == 0 || !server.open) return;
-  if (!batcher_.due(queue_.size(), waiting_weight_, oldest_waiting(), clock_.now())) return;
+  const TimeNs now = clock_.now();
+  expire_waiting(now, wakes);  // nobody waits for their answers any more
+  if (!batcher_.due(queue_.size(), waiting_weight_, oldest_waiting(), now)) return;
   int64_t weight = 0;
   while (queue_.size() > 0 && batcher_.fits(weight, at(queue_.front()).weight)) {
     const int32_t slot = queue_.front();
@@ -180,12 +196,9 @@ void ServiceQueue::answer(Server& server, std::unique_ptr<AnyExchange>& exchange
   }
   Client& client = *at(index).client;
   const TimeNs now = clock_.now();
-  if (deadline_ != kForever && now >= after(at(index).asked, deadline_)) {
+  if (late(index, now)) {
     metrics_.late.add();
-    fail(index, ServiceMetrics::Failure::Deadline,
-         error(Code::DeadlineExceeded, "service '{}' gave no answer within {} ms", spec_.name,
-               spec_.policy.deadline_ms),
-         wakes);
+    fail_late(index, wakes);
     return;
   }
   if (exchange->status.ok()) {
@@ -202,6 +215,7 @@ void ServiceQueue::answer(Server& server, std::unique_ptr<AnyExchange>& exchange
 void ServiceQueue::remove_server(Server& server, bool clean, WakeList& wakes) {
   if (!std::exchange(server.open, false)) return;
   std::erase(servers_, &server);
+  if (!clean) metrics_.lost_servers.add();
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].client == nullptr || slots_[i].server != server.id) continue;
     fail(static_cast<int32_t>(i),

@@ -47,7 +47,7 @@ class ServiceQueue {
   void remove_client(Client& client, bool clean, WakeList& wakes);
 
   void open_server(Server& server);
-  void take(Server& server, std::vector<std::unique_ptr<AnyExchange>>& batch);
+  void take(Server& server, std::vector<std::unique_ptr<AnyExchange>>& batch, WakeList& wakes);
   [[nodiscard]] TimeNs next_due() const;
   void answer(Server& server, std::unique_ptr<AnyExchange>& exchange, WakeList& wakes);
   /// `clean`: without another server, everything that waits is failed; else it waits for a new one.
@@ -78,6 +78,9 @@ class ServiceQueue {
   void release(int32_t slot, WakeList& wakes);
   void fail(int32_t slot, ServiceMetrics::Failure reason, Status status, WakeList& wakes);
   void expire(Client& client, WakeList& wakes);
+  void expire_waiting(TimeNs now, WakeList& wakes);
+  void fail_late(int32_t slot, WakeList& wakes);
+  [[nodiscard]] bool late(int32_t slot, TimeNs now) const;
   [[nodiscard]] TimeNs oldest_waiting() const;
 
   ServiceSpec spec_;

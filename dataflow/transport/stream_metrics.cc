@@ -16,8 +16,8 @@ StreamMetrics::StreamMetrics(MetricRegistry& r, const std::string& channel)
                       {1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 60, 600}, {{"channel", channel}})),
       staleness(r.histogram("sluice_stream_staleness", "versions behind, at the read",
                             {0, 1, 2, 4, 8, 16, 32, 64, 128}, {{"channel", channel}})) {
-  constexpr std::array kReasons = {"full",    "stale",       "lineage",
-                                   "refused", "writer_lost", "reader_closed"};
+  constexpr std::array kReasons = {"full",        "stale",         "lineage", "refused",
+                                   "writer_lost", "reader_closed", "closed"};
   for (size_t i = 0; i < kReasons.size(); ++i) {
     dropped_[i] =
         &r.counter("sluice_stream_dropped_total", "items and permits that came to nothing",

@@ -9,7 +9,7 @@ namespace sluice {
 
 /// The metrics of one stream, looked up once.
 struct StreamMetrics {
-  enum class Drop : uint8_t { Full, Stale, Lineage, Refused, WriterLost, ReaderClosed };
+  enum class Drop : uint8_t { Full, Stale, Lineage, Refused, WriterLost, ReaderClosed, Closed };
 
   StreamMetrics(MetricRegistry& registry, const std::string& channel);
   Counter& dropped(Drop reason) { return *dropped_[static_cast<size_t>(reason)]; }
@@ -24,7 +24,7 @@ struct StreamMetrics {
   Histogram& staleness;
 
  private:
-  std::array<Counter*, 6> dropped_;
+  std::array<Counter*, 7> dropped_;
 };
 
 }  // namespace sluice

@@ -28,7 +28,7 @@ StreamQueue::Writer StreamQueue::open_writer() {
 
 PutResult StreamQueue::put(Writer& writer, std::shared_ptr<const void>& value,
                            const VersionSpan& versions) {
-  if (reader_closed_ || !writer.open) return PutResult::Closed;
+  if (reader_closed_ || !writer.open) return turn_away(writer);
   switch (gate_.judge(versions)) {
     case Freshness::Drop:
       return refuse(writer, StreamMetrics::Drop::Stale);
@@ -68,6 +68,13 @@ PutResult StreamQueue::refuse(Writer& writer, StreamMetrics::Drop reason) {
   return PutResult::Refused;
 }
 
+PutResult StreamQueue::turn_away(Writer& writer) {
+  // With admission, what a writer brings after its end was counted, or given back, with its permit.
+  if (writer.open || !window_) metrics_.dropped(StreamMetrics::Drop::Closed).add();
+  if (writer.permits > 0) return_permits(writer, 1);
+  return PutResult::Closed;
+}
+
 PutResult StreamQueue::hold_back(Writer& writer) {
   if (spec_.policy.when_full != WhenFull::Refuse) return PutResult::Full;
   return refuse(writer, StreamMetrics::Drop::Refused);
@@ -88,7 +95,7 @@ void StreamQueue::drop(int32_t slot, StreamMetrics::Drop reason) {
 
 void StreamQueue::return_permits(Writer& writer, int64_t permits) {
   writer.permits -= permits;
-  window_->given_back(permits);
+  if (window_) window_->given_back(permits);
   ++relief_;
 }
 
@@ -177,11 +184,7 @@ Status StreamQueue::take(int64_t n, std::vector<AnyItem>& items) {
   if (spec_.policy.on_stale == OnStale::Error) {
     for (int32_t slot = table_.oldest(); slot != SlotList::kNone; slot = table_.newer(slot)) {
       if (gate_.judge(item(slot).info.versions) != Freshness::Error) continue;
-      return error(
-          Code::FailedPrecondition,
-          "stream '{}' holds an item of version {} while {} is trained; max_staleness is {}",
-          spec_.name, item(slot).info.versions.oldest.to_string(), gate_.current().to_string(),
-          spec_.policy.max_staleness);
+      return stale_error(item(slot).info);
     }
   }
   const TimeNs now = clock_.now();
@@ -199,6 +202,33 @@ Status StreamQueue::take(int64_t n, std::vector<AnyItem>& items) {
   metrics_.read.add(n);
   metrics_.depth.set(static_cast<double>(table_.size()));
   ++relief_;
+  return {};
+}
+
+Status StreamQueue::stale_error(const ItemInfo& info) const {
+  return error(Code::FailedPrecondition,
+               "stream '{}' holds an item of version {} while {} is trained; max_staleness is {}",
+               spec_.name, info.versions.oldest.to_string(), gate_.current().to_string(),
+               spec_.policy.max_staleness);
+}
+
+Status StreamQueue::recheck(const std::vector<ItemInfo>& taken, std::vector<bool>& keep) {
+  keep.assign(taken.size(), true);
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const VersionSpan& versions = taken[i].versions;
+    const Freshness freshness = gate_.judge(versions);
+    if (freshness == Freshness::Keep) continue;
+    if (freshness == Freshness::Error) return stale_error(taken[i]);
+    keep[i] = false;
+    metrics_
+        .dropped(freshness == Freshness::Drop ? StreamMetrics::Drop::Stale
+                                              : StreamMetrics::Drop::Lineage)
+        .add();
+    // An item that may be read several times is refunded, if at all, when it leaves the table.
+    const bool on_account = versions.newest.incarnation == gate_.current().incarnation;
+    if (window_ && spec_.policy.reuse == 1 && on_account) window_->refunded(1);
+    ++relief_;
+  }
   return {};
 }
 

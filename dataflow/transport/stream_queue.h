@@ -40,6 +40,7 @@ class StreamQueue {
   void lose_reader();
   Status take(int64_t n, std::vector<AnyItem>& items);
   void advance(const VersionTag& current);
+  Status recheck(const std::vector<ItemInfo>& taken, std::vector<bool>& keep);
 
   [[nodiscard]] bool can_take(int64_t n) const;
   [[nodiscard]] bool writers_done() const noexcept {
@@ -58,10 +59,12 @@ class StreamQueue {
  private:
   void accept(Writer& writer, std::shared_ptr<const void>& value, const VersionSpan& versions);
   PutResult refuse(Writer& writer, StreamMetrics::Drop reason);
+  PutResult turn_away(Writer& writer);
   PutResult hold_back(Writer& writer);
   void drop(int32_t slot, StreamMetrics::Drop reason);
   void return_permits(Writer& writer, int64_t permits);
   Status check_request(int64_t n) const;
+  [[nodiscard]] Status stale_error(const ItemInfo& info) const;
   [[nodiscard]] int64_t unread() const;
   AnyItem& item(int32_t slot) { return items_[static_cast<size_t>(slot)]; }
 

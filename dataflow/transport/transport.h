@@ -14,7 +14,8 @@
 namespace sluice {
 
 /// A channel as a transport must set it up. `payload` is the type's name (both of a service's,
-/// joined by " -> "); endpoints of one channel must agree on it.
+/// joined by " -> "); endpoints of one channel must agree on it, on the policy and on the number of
+/// writers or clients: open_*() refuses one that differs, and names both.
 struct StreamSpec {
   std::string name;
   std::string payload;

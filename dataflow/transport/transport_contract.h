@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sluice::contract {
 
@@ -28,6 +29,8 @@ class Places {
   virtual void settle() {}
   /// Value of a counter or gauge, over both places.
   virtual double metric(std::string_view name, const Labels& labels) = 0;
+  /// Counts of a histogram's buckets, over both places.
+  virtual std::vector<int64_t> buckets(std::string_view name, const Labels& labels) = 0;
 };
 
 struct Factory {
@@ -42,6 +45,18 @@ inline double metric_value(const MetricRegistry& registry, std::string_view name
   double sum = 0;
   for (const MetricSample& sample : registry.snapshot()) {
     if (sample.name == name && sample.labels == labels) sum += sample.value;
+  }
+  return sum;
+}
+
+/// The same of a histogram's buckets; empty when there is no such histogram.
+inline std::vector<int64_t> metric_buckets(const MetricRegistry& registry, std::string_view name,
+                                           const Labels& labels) {
+  std::vector<int64_t> sum;
+  for (const MetricSample& sample : registry.snapshot()) {
+    if (sample.name != name || sample.labels != labels) continue;
+    sum.resize(sample.counts.size());
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += sample.counts[i];
   }
   return sum;
 }
@@ -113,6 +128,15 @@ class TransportContract : public ::testing::TestWithParam<Factory> {
     }));
     places_->settle();
     return values;
+  }
+  double of_stream(const std::string& name) {
+    return places_->metric("sluice_stream_" + name, {{"channel", "s"}});
+  }
+  double of_service(const std::string& name) {
+    return places_->metric("sluice_service_" + name, {{"channel", "q"}});
+  }
+  double of_latest(const std::string& name) {
+    return places_->metric("sluice_latest_" + name, {{"channel", "w"}});
   }
   double dropped(const std::string& reason) {
     return places_->metric("sluice_stream_dropped_total", {{"channel", "s"}, {"reason", reason}});

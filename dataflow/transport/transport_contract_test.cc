@@ -2,6 +2,8 @@
 
 #include "dataflow/transport/local_transport.h"
 
+#include <gmock/gmock.h>
+
 #include <thread>
 
 namespace sluice::contract {
@@ -15,6 +17,9 @@ class LocalPlaces final : public Places {
   void pass(TimeNs by) override { clock_.advance(by); }
   double metric(std::string_view name, const Labels& labels) override {
     return metric_value(metrics_, name, labels);
+  }
+  std::vector<int64_t> buckets(std::string_view name, const Labels& labels) override {
+    return metric_buckets(metrics_, name, labels);
   }
 
  private:
@@ -48,6 +53,41 @@ TEST_P(TransportContract, RefusesEndpointsThatDisagreeOnThePayload) {
   ASSERT_EQ(second.status().code(), Code::InvalidArgument);
   EXPECT_NE(second.status().message().find("Number"), std::string::npos);
   EXPECT_NE(second.status().message().find("Prompt"), std::string::npos);
+}
+
+TEST_P(TransportContract, RefusesStreamEndpointsThatDisagreeOnTheSettings) {
+  StreamPolicy policy;
+  policy.capacity = 4;
+  const auto first = places_->near().open_reader(stream_spec(policy), near_waker_);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(places_->far().open_writer(stream_spec(policy), far_waker_).ok());
+  StreamPolicy other = policy;
+  other.capacity = 8;
+  other.when_full = WhenFull::DropOldest;
+  const auto second = places_->far().open_writer(stream_spec(other), far_waker_);
+  ASSERT_EQ(second.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(second.status().message(),
+              ::testing::AllOf(::testing::HasSubstr("capacity 4 and 8"),
+                               ::testing::HasSubstr("when_full block and drop_oldest")));
+  const auto third = places_->far().open_writer(stream_spec(policy, 3), far_waker_);
+  ASSERT_EQ(third.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(third.status().message(), ::testing::HasSubstr("writers 1 and 3"));
+}
+
+TEST_P(TransportContract, RefusesServiceEndpointsThatDisagreeOnTheSettings) {
+  ServicePolicy policy;
+  policy.batch_limit = 4;
+  const auto first = places_->near().open_server(service_spec(policy), near_waker_);
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE(places_->far().open_client(service_spec(policy), far_waker_).ok());
+  ServicePolicy other = policy;
+  other.batch_limit = 9;
+  const auto second = places_->far().open_client(service_spec(other), far_waker_);
+  ASSERT_EQ(second.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(second.status().message(), ::testing::HasSubstr("batch_limit 4 and 9"));
+  const auto third = places_->far().open_client(service_spec(policy, 2), far_waker_);
+  ASSERT_EQ(third.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(third.status().message(), ::testing::HasSubstr("clients 1 and 2"));
 }
 
 TEST_P(TransportContract, RefusesPoliciesThatCannotWork) {
@@ -95,6 +135,48 @@ TEST_P(TransportContract, LatestGoesOnWithAnotherPublisherAfterACrash) {
   again.close();
   EXPECT_TRUE(eventually(far_waker_, [&] { return in.end.ended(); }));
   EXPECT_EQ(in.end.current().value->value, 2) << "the last value stays after the end";
+}
+
+TEST_P(TransportContract, LostPeersOfALatestChannelAreCountedAndClosedOnesAreNot) {
+  {
+    auto out = publisher(places_->near(), near_waker_);
+    Follower in(places_->far(), far_waker_);
+    out.close();
+    in.end.close();
+  }
+  places_->settle();
+  EXPECT_EQ(of_latest("lost_publishers_total"), 0);
+  EXPECT_EQ(of_latest("lost_followers_total"), 0);
+  {
+    auto out = publisher(places_->near(), near_waker_);
+    Follower in(places_->far(), far_waker_);
+  }
+  places_->settle();
+  EXPECT_EQ(of_latest("lost_publishers_total"), 1);
+  EXPECT_EQ(of_latest("lost_followers_total"), 1);
+}
+
+TEST_P(TransportContract, ClosedFollowerIsNotWokenAndKeepsTheValue) {
+  auto out = publisher(places_->near(), near_waker_);
+  Follower in(places_->far(), far_waker_);
+  ASSERT_TRUE(out.publish(number(1), version(1)).ok());
+  ASSERT_TRUE(eventually(far_waker_, [&] { return in.end.has_newer({}); }));
+  in.end.close();
+  places_->settle();
+  const auto seen = far_waker_.epoch();
+  ASSERT_TRUE(out.publish(number(2), version(2)).ok());
+  places_->settle();
+  EXPECT_EQ(far_waker_.epoch(), seen);
+  EXPECT_NE(in.end.current().value, nullptr);
+}
+
+TEST_P(TransportContract, PublishedVersionsAreCountedAndTheNewestStepIsShown) {
+  auto out = publisher(places_->near(), near_waker_);
+  ASSERT_TRUE(out.publish(number(3), version(3)).ok());
+  ASSERT_TRUE(out.publish(number(8), version(8)).ok());
+  EXPECT_FALSE(out.publish(number(8), version(8)).ok()) << "refused, so not counted";
+  EXPECT_EQ(of_latest("published_total"), 2);
+  EXPECT_EQ(of_latest("step"), 8);
 }
 
 TEST_P(TransportContract, LatestGivesALateFollowerTheNewestValue) {

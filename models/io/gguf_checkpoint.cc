@@ -58,8 +58,7 @@ class GgufCheckpoint final : public Checkpoint {
     for (const auto& tensor : header.tensors) {
       if (tensor.name != "rope_freqs.weight") continue;
       ASSIGN_OR_RETURN(const at::Tensor values, file_.read_raw(tensor));
-      factors.assign(values.const_data_ptr<float>(),
-                     values.const_data_ptr<float>() + values.numel());
+      factors.assign(values.data_ptr<float>(), values.data_ptr<float>() + values.numel());
     }
     ASSIGN_OR_RETURN(config_, gguf_config(header, factors));
     ASSIGN_OR_RETURN(generation_, gguf_generation_config(header));

@@ -59,6 +59,10 @@ Result<at::Tensor> GgufFile::read(const GgufSource& source, at::ScalarType as) c
   // Vectors are permuted element by element: they are matrices of one column.
   const bool permute = source.transform == GgufTransform::UnpermuteHeads;
   const bool vector = shape.size() < 2;
+  if (permute && vector && !plain) {
+    return error(Code::Unimplemented, "{}: vector '{}' is stored in blocks of {}", file_->path(),
+                 tensor.name, name(tensor.type));
+  }
   const int64_t width = vector && permute ? 1 : columns;
   const int64_t rows = elements / width;
   const uint64_t width_bytes = vector && permute ? *row_bytes / columns : *row_bytes;

@@ -108,7 +108,7 @@ Status write_data(AtomicFile& file, const GgufTensorToWrite& wanted, const at::T
   const at::Tensor source = floats.to(at::kFloat);
   const int64_t blocks = source.numel() / block_elements(StoredType::Q8_0);
   std::string packed(static_cast<size_t>(blocks) * 34, '\0');
-  quantize_q8_0(source.const_data_ptr<float>(), blocks, reinterpret_cast<uint8_t*>(packed.data()));
+  quantize_q8_0(source.data_ptr<float>(), blocks, reinterpret_cast<uint8_t*>(packed.data()));
   return file.write(packed);
 }
 

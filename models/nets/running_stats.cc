@@ -88,22 +88,27 @@ Status RunningStats::load(std::span<const double> state) {
   return {};
 }
 
-ReturnNormaliser::ReturnNormaliser(int64_t slots, double gamma)
-    : gamma_(gamma), returns_(static_cast<size_t>(slots), 0.0) {}
-
-float ReturnNormaliser::step(int64_t slot, float reward, bool done, float clip) {
-  double& running = returns_[static_cast<size_t>(slot)];
-  running = gamma_ * running + static_cast<double>(reward);
-  const auto sample = static_cast<float>(running);
-  stats_.update(&sample, 1);
-  if (done) running = 0;
-  return scale(reward, clip);
+void ReturnNormaliser::normalise(int64_t slot, const float* reward,
+                                 const std::vector<uint8_t>& ended, float clip, float* out) {
+  const auto at = static_cast<size_t>(slot);
+  if (returns_.size() <= at) returns_.resize(at + 1, 0);
+  double& running = returns_[at];
+  for (size_t t = 0; t < ended.size(); ++t) {
+    running = gamma_ * running + static_cast<double>(reward[t]);
+    const auto sample = static_cast<float>(running);
+    stats_.update(&sample, 1);
+    if (ended[t] != 0) running = 0;
+  }
+  const auto scale = static_cast<float>(1 / std::sqrt(stats_.variance() + kEpsilon));
+  for (size_t t = 0; t < ended.size(); ++t) out[t] = std::clamp(reward[t] * scale, -clip, clip);
 }
 
-float ReturnNormaliser::scale(float reward, float clip) const noexcept {
-  const double scaled = static_cast<double>(reward) / std::sqrt(stats_.variance() + kEpsilon);
-  return static_cast<float>(
-      std::clamp(scaled, -static_cast<double>(clip), static_cast<double>(clip)));
+void ReturnNormaliser::cut(int64_t slot) {
+  if (static_cast<size_t>(slot) < returns_.size()) returns_[static_cast<size_t>(slot)] = 0;
+}
+
+double ReturnNormaliser::running_return(int64_t slot) const noexcept {
+  return static_cast<size_t>(slot) < returns_.size() ? returns_[static_cast<size_t>(slot)] : 0;
 }
 
 std::vector<double> ReturnNormaliser::save() const {
@@ -113,12 +118,11 @@ std::vector<double> ReturnNormaliser::save() const {
 }
 
 Status ReturnNormaliser::load(std::span<const double> state) {
-  if (state.size() != 3 + returns_.size()) {
-    return invalid_argument("a return normaliser of {} slots needs {} numbers, got {}",
-                            returns_.size(), 3 + returns_.size(), state.size());
+  if (state.size() < 3) {
+    return invalid_argument("a return normaliser needs at least 3 numbers, got {}", state.size());
   }
   RETURN_IF_ERROR(stats_.load(state.first(3)));
-  std::copy(state.begin() + 3, state.end(), returns_.begin());
+  returns_.assign(state.begin() + 3, state.end());
   return {};
 }
 

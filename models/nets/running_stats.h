@@ -40,26 +40,22 @@ class RunningStats {
   std::vector<double> m2_;
 };
 
-/// Scales rewards by the spread of the discounted return, as VecNormalize does: a running return
-/// per slot (R = gamma R + r, cleared when an episode ends), whose variance divides the reward; the
-/// mean is not shifted.
+/// Scales rewards by the spread of the discounted return, as VecNormalize of Stable-Baselines3
+/// does: a running return per slot (R = gamma R + r, zero after an episode's end), whose standard
+/// deviation divides the reward; the mean is not shifted.
 class ReturnNormaliser {
  public:
-  ReturnNormaliser(int64_t slots, double gamma);
+  explicit ReturnNormaliser(double gamma) : gamma_(gamma) {}
 
-  /// Notes the reward of one slot's step and returns it scaled and clamped to [-clip, clip].
-  /// `done` is terminated or truncated.
-  float step(int64_t slot, float reward, bool done, float clip = 10.0F);
-  /// Scales without learning, as evaluation does.
-  [[nodiscard]] float scale(float reward, float clip = 10.0F) const noexcept;
+  /// Notes the rewards of one slot's next `rows` steps, then writes them scaled and clamped to
+  /// [-clip, clip]. `ended[t]` is non-zero where step t was an episode's last.
+  void normalise(int64_t slot, const float* reward, const std::vector<uint8_t>& ended, float clip,
+                 float* out);
+  /// The slot's next steps do not follow on those noted before.
+  void cut(int64_t slot);
+  [[nodiscard]] double running_return(int64_t slot) const noexcept;
 
-  [[nodiscard]] double running_return(int64_t slot) const {
-    return returns_[static_cast<size_t>(slot)];
-  }
-  [[nodiscard]] RunningStats& stats() noexcept { return stats_; }
-  [[nodiscard]] const RunningStats& stats() const noexcept { return stats_; }
-
-  /// [statistics (3 numbers), running return per slot..]; load() refuses another number of slots.
+  /// [statistics (3 numbers), running return per slot..]; load() refuses fewer than three.
   [[nodiscard]] std::vector<double> save() const;
   Status load(std::span<const double> state);
 

@@ -69,22 +69,42 @@ TEST(RunningStats, LoadsWhatItSavedAndRefusesAnotherWidth) {
 }
 
 TEST(ReturnNormaliser, RunsDiscountedReturnsPerSlotAndResetsAtTheEnd) {
-  ReturnNormaliser norm(2, 0.99);
-  norm.step(0, 1, false);
-  EXPECT_NEAR(norm.running_return(0), 1, 1e-12);
-  norm.step(0, 1, false);
-  EXPECT_NEAR(norm.running_return(0), 1.99, 1e-12);
-  const float scaled = norm.step(0, 1, false);
+  ReturnNormaliser norm(0.99);
+  const std::vector<float> ones(3, 1);
+  std::vector<float> out(3);
+  norm.normalise(0, ones.data(), {0, 0, 0}, 10, out.data());
   EXPECT_NEAR(norm.running_return(0), 2.9701, 1e-12);
   // Variance of {1, 1.99, 2.9701}, and the mean is not taken off.
-  EXPECT_NEAR(static_cast<double>(scaled), 1 / std::sqrt(0.6469019), 1e-4);
+  EXPECT_NEAR(static_cast<double>(out[0]), 1 / std::sqrt(0.6469019), 1e-4);
+  EXPECT_EQ(out[0], out[2]) << "one scale for all that was noted together";
   EXPECT_EQ(norm.running_return(1), 0);
-  norm.step(0, 1, true);
+  norm.normalise(0, ones.data(), {0, 1}, 0.5F, out.data());
   EXPECT_EQ(norm.running_return(0), 0);
-  ReturnNormaliser copy(2, 0.99);
+  EXPECT_EQ(out[0], 0.5F) << "clamped";
+}
+
+TEST(ReturnNormaliser, StepsThatDoNotFollowOnStartFromZero) {
+  ReturnNormaliser norm(0.5);
+  const float reward = 4;
+  float out = 0;
+  norm.normalise(2, &reward, {0}, 10, &out);
+  EXPECT_EQ(norm.running_return(2), 4);
+  norm.cut(2);
+  norm.cut(7);  // one it has never seen
+  norm.normalise(2, &reward, {0}, 10, &out);
+  EXPECT_EQ(norm.running_return(2), 4);
+}
+
+TEST(ReturnNormaliser, LoadsWhatItSaved) {
+  ReturnNormaliser norm(0.9);
+  const std::vector<float> rewards = {1, -2, 5};
+  std::vector<float> out(3);
+  norm.normalise(1, rewards.data(), {0, 0, 0}, 10, out.data());
+  ReturnNormaliser copy(0.9);
   ASSERT_TRUE(copy.load(norm.save()).ok());
-  EXPECT_EQ(copy.scale(0.5F), norm.scale(0.5F));
-  EXPECT_FALSE(ReturnNormaliser(3, 0.99).load(norm.save()).ok());
+  EXPECT_EQ(copy.save(), norm.save());
+  EXPECT_EQ(copy.running_return(1), norm.running_return(1));
+  EXPECT_FALSE(copy.load(std::vector<double>{1, 2}).ok());
 }
 
 }  // namespace

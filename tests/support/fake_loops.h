@@ -62,6 +62,7 @@ class FakeLoop final : public Loop {
     stuck_ = true;
   }
   [[nodiscard]] LoopProbe probe() const override { return probe_; }
+  [[nodiscard]] std::string whereabouts() const override { return where_; }
   Result<Snapshots> take_saved(int64_t ticket) override {
     if (ticket != ticket_) return error(Code::Unavailable, "not saved");
     return content_;
@@ -88,6 +89,8 @@ class FakeLoop final : public Loop {
   /// Inside a step from now on.
   void stepping(bool stepping) { probe_.stepping = stepping; }
   void content(Snapshots content) { content_ = std::move(content); }
+  void at(std::string where) { where_ = std::move(where); }
+  void hopeless() { probe_.hopeless = true; }
 
  private:
   void note(const std::string& what) { diary_.push_back(name_ + " " + what); }
@@ -97,6 +100,7 @@ class FakeLoop final : public Loop {
   std::vector<std::string>& diary_;
   LoopListener* listener_ = nullptr;
   LoopProbe probe_;
+  std::string where_;
   int64_t ticket_ = 0;
   Snapshots content_;
   bool stuck_ = false;

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 /// Rows of a tile: enough that the products run at full speed, few enough that columns are many.
-constexpr int64_t kTileRows = 4096;
+constexpr int64_t kTileRows = 1024;
 }  // namespace
 
 std::string shape_text(const at::Tensor& tensor) {

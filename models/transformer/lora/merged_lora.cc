@@ -1,6 +1,7 @@
 #include "models/transformer/lora/merged_lora.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <unordered_map>
 #include <utility>

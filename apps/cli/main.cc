@@ -37,6 +37,7 @@ int command(int argc, char** argv) {
   add_eval_command(app, exit_code);
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
+  add_generate_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_bench_command(app, exit_code);
   add_tokenize_command(app, exit_code);

@@ -12,6 +12,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>

@@ -3,6 +3,7 @@
 #include "models/transformer/parameters.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <unordered_map>
 #include <unordered_set>

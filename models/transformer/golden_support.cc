@@ -46,6 +46,17 @@ std::string folder(const std::string& name) {
   return std::string(SLUICE_SOURCE_DIR) + "/models/transformer/testdata/" + name;
 }
 
+PackedBatch batch_of(const Tensors& golden) {
+  const at::Tensor& ids = golden.at("ids");
+  const at::Tensor& bounds = golden.at("cu_seqlens");
+  std::vector<std::vector<int64_t>> rows;
+  for (int64_t i = 0; i + 1 < bounds.numel(); ++i) {
+    const auto* at = ids.data_ptr<int64_t>();
+    rows.emplace_back(at + bounds[i].item<int64_t>(), at + bounds[i + 1].item<int64_t>());
+  }
+  return pack(rows);
+}
+
 Result<Model> load(const std::string& name, TransformerConfig* out) {
   std::ifstream file(folder(name) + "/config.json");
   const auto json = nlohmann::json::parse(file, nullptr, false);
@@ -53,16 +64,9 @@ Result<Model> load(const std::string& name, TransformerConfig* out) {
   ASSIGN_OR_RETURN(const Tensors weights, read_file(folder(name) + "/model.safetensors"));
   ASSIGN_OR_RETURN(Tensors golden, read_file(folder(name) + "/golden.safetensors"));
   ASSIGN_OR_RETURN(Parameters parameters, load_parameters(config, reader(weights)));
-  PackedBatch batch;
-  const at::Tensor ids = golden.at("ids");
-  const at::Tensor bounds = golden.at("cu_seqlens");
-  std::vector<std::vector<int64_t>> rows;
-  for (int64_t i = 0; i + 1 < bounds.numel(); ++i) {
-    const auto* at = ids.data_ptr<int64_t>();
-    rows.emplace_back(at + bounds[i].item<int64_t>(), at + bounds[i + 1].item<int64_t>());
-  }
   if (out != nullptr) *out = config;
-  return Model{Transformer(config, std::move(parameters)), std::move(golden), pack(rows)};
+  PackedBatch batch = batch_of(golden);
+  return Model{Transformer(config, std::move(parameters)), std::move(golden), std::move(batch)};
 }
 
 std::vector<std::vector<int64_t>> sequences(const PackedBatch& batch) {

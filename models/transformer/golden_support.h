@@ -17,6 +17,9 @@ TensorReader reader(const Tensors& tensors, const std::string& prefix = "");
 /// "<source>/models/transformer/testdata/NAME".
 std::string folder(const std::string& name);
 
+/// The sequences of "ids" and "cu_seqlens".
+PackedBatch batch_of(const Tensors& golden);
+
 struct Model {
   Transformer model;
   Tensors golden;

@@ -2,6 +2,7 @@
 #include "models/transformer/golden_support.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
 

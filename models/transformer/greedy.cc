@@ -3,6 +3,7 @@
 #include "models/transformer/kv_cache.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include "dataflow/base/result.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "models/transformer/parameters.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/ranges.h>
 
 #include <cmath>

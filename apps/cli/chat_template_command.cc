@@ -1,5 +1,7 @@
 #include "apps/cli/commands.h"
 #include "models/io/chat/model_templates.h"
+#include "models/io/checkpoint.h"
+#include "models/io/model_cache.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -32,8 +34,16 @@ Result<nlohmann::ordered_json> read_json(const std::string& path) {
   return json;
 }
 
+Result<ModelTemplates> templates_of(const std::string& model) {
+  ASSIGN_OR_RETURN(const std::string path, resolve_model(model));
+  if (!path.ends_with(".gguf")) return ModelTemplates::load(path);
+  ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(path));
+  ASSIGN_OR_RETURN(const nlohmann::json config, checkpoint->tokenizer_config());
+  return ModelTemplates::from_config(config);
+}
+
 Status print_chat(const ChatTemplateOptions& options) {
-  ASSIGN_OR_RETURN(const ModelTemplates model, ModelTemplates::load(options.model));
+  ASSIGN_OR_RETURN(const ModelTemplates model, templates_of(options.model));
   ASSIGN_OR_RETURN(nlohmann::ordered_json messages, read_json(options.messages));
   // A request as chat services take it: {"messages": [..], "tools": [..]}.
   std::optional<nlohmann::ordered_json> tools;
@@ -66,7 +76,9 @@ Status print_chat(const ChatTemplateOptions& options) {
 void add_chat_template_command(CLI::App& app, int& exit_code) {
   CLI::App* chat = app.add_subcommand("chat-template", "print a conversation as a model reads it");
   auto options = std::make_shared<ChatTemplateOptions>();
-  chat->add_option("model", options->model, "model folder, or a template file")->required();
+  chat->add_option("model", options->model,
+                   "folder, .gguf file, name of a fetched model, or template file")
+      ->required();
   chat->add_option("messages", options->messages, "JSON file: a list of {role, content}")
       ->required();
   chat->add_option("--tools", options->tools, "JSON file: a list of function schemas");

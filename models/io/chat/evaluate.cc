@@ -109,6 +109,12 @@ Value Interpreter::subscript(const Expr& expr) {
   const Value index = evaluate(*expr.items[1]);
   if (index.is(Kind::Failed)) return index;
   rt_.line = expr.line;
+  // A slice of what has none fails, where an item that is not there is undefined.
+  const bool sliceable = subject.is(Kind::String) || subject.is_sequence() ||
+                         subject.is(Kind::Range) || subject.is(Kind::Undefined);
+  if (index.is(Kind::Slice) && !sliceable) {
+    return rt_.fail(fmt::format("'{}' object cannot be sliced", type_name(subject.kind())));
+  }
   return item(rt_, subject, index);
 }
 

@@ -135,12 +135,18 @@ Value truncate(Runtime& rt, CallArgs& call) {
   std::string_view end = "...";
   int64_t length = 255;
   int64_t leeway = 5;
-  if (!args.ok() || !args.text(0, text) || !args.integer(1, length) || !args.text(3, end) ||
-      (args.has(4) && !args.integer(4, leeway)) || !rt.step_bytes(text.size())) {
+  if (!args.ok() || !args.integer(1, length) || !args.text(3, end) ||
+      (args.has(4) && !args.integer(4, leeway))) {
     return Value::failed();
   }
+  if (length < code_points(end) || leeway < 0) {
+    return rt.fail("truncate(): the length has no room for the end");
+  }
+  // Whatever is short enough stays what it is.
+  const int64_t size = length_of(args[0]);
+  if (!args[0].is(Kind::String) && size >= 0 && size - leeway <= length) return args[0];
+  if (!args.text(0, text) || !rt.step_bytes(text.size())) return Value::failed();
   const int64_t room = length - code_points(end);
-  if (room < 0 || leeway < 0) return rt.fail("truncate(): the length has no room for the end");
   if (code_points(text) - leeway <= length) return rt.str(std::string(text));
   std::string_view kept = text.substr(0, byte_offset(text, room));
   if (!args.flag(2, false)) {
@@ -190,7 +196,12 @@ Value format(Runtime& rt, CallArgs& call) {
 Value urlencode(Runtime& rt, CallArgs& call) {
   BoundArgs args(rt, call, "urlencode", {"value"}, 1);
   std::string_view text;
-  if (!args.ok() || !args.text(0, text) || !rt.step_bytes(text.size())) return Value::failed();
+  if (!args.ok()) return Value::failed();
+  if (!args[0].is(Kind::String) && length_of(args[0]) > 0) {
+    return rt.fail(fmt::format("urlencode(): {} is not supported", type_name(args[0].kind())));
+  }
+  if (length_of(args[0]) != 0 && !args.as_text(0, text)) return Value::failed();
+  if (!rt.step_bytes(text.size())) return Value::failed();
   std::string out;
   for (const char c : text) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

@@ -5,6 +5,8 @@
 #include "models/io/chat/text_ops.h"
 #include "models/io/chat/unicode.h"
 
+#include <algorithm>
+
 namespace sluice::jinja {
 
 namespace {
@@ -74,7 +76,7 @@ Value zfill(Runtime& rt, CallArgs& call) {
   const std::string_view text = args[0].text();
   const bool sign = text.starts_with('-') || text.starts_with('+');
   std::string out(text.substr(0, sign ? 1 : 0));
-  if (!pad(rt, "0", width - code_points(text), out)) return Value::failed();
+  if (!pad(rt, "0", std::max<int64_t>(width, 0) - code_points(text), out)) return Value::failed();
   out += text.substr(sign ? 1 : 0);
   return rt.str(std::move(out));
 }

@@ -3,6 +3,8 @@
 #include "models/io/chat/text_ops.h"
 #include "models/io/chat/unicode.h"
 
+#include <algorithm>
+
 namespace sluice::jinja {
 
 std::string to_title(std::string_view text) {
@@ -75,7 +77,7 @@ bool is_cased(std::string_view text, bool upper) {
 }
 
 Value centred(Runtime& rt, std::string_view text, int64_t width, std::string_view fill, int side) {
-  const int64_t missing = width - code_points(text);
+  const int64_t missing = std::max<int64_t>(width, 0) - code_points(text);
   if (missing <= 0) return rt.str(std::string(text));
   // Python puts the odd one to the left when the width is odd.
   const int64_t left = side > 0 ? 0 : side < 0 ? missing : missing / 2 + (missing & width & 1);

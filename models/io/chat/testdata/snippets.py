@@ -99,6 +99,12 @@ s[1:4] ~ s[::-1] ~ s[0] ~ s[-1]
 u[::-1]
 u[2:5] ~ u[4] ~ u | length
 l[::0]
+nothing[1:]
+n[1:] is defined
+d[1:]
+undefined_thing[1:]
+range(5)[::-1] | list
+42 | urlencode ~ nothing | urlencode
 l[1.5]
 range(5)[1:3]
 range(3)

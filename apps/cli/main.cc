@@ -37,11 +37,13 @@ int command(int argc, char** argv) {
   add_eval_command(app, exit_code);
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
+  add_generate_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_bench_command(app, exit_code);
   add_tokenize_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_completion_command(app, exit_code);
+  add_chat_template_command(app, exit_code);
   try {
     app.parse(expand(argc, argv));
   } catch (const CLI::ParseError& e) {

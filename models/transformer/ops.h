@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <span>
 #include <string>
 
 namespace sluice {
@@ -23,6 +24,10 @@ class LinearOp {
   virtual ~LinearOp() = default;
   /// x [..., in] -> x W^T + b [..., out], in the dtype of x.
   [[nodiscard]] virtual at::Tensor apply(const Linear& layer, const at::Tensor& x) const = 0;
+  /// Layers of one input (q, k and v; gate and up): their outputs side by side, [..., sum of out].
+  /// Unless overridden, each is applied alone.
+  [[nodiscard]] virtual at::Tensor apply_group(std::span<const Linear> layers,
+                                               const at::Tensor& x) const;
 };
 
 /// What one layer's attention is, apart from its tensors.

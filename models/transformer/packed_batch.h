@@ -22,4 +22,9 @@ struct PackedBatch {
   }
 };
 
+/// Sequences of token ids end to end. `starts` gives the position of each sequence's first token
+/// (how many of its tokens a cache holds already); empty: 0 for all.
+[[nodiscard]] PackedBatch pack(const std::vector<std::vector<int64_t>>& sequences,
+                               const std::vector<int64_t>& starts = {});
+
 }  // namespace sluice

@@ -1,0 +1,126 @@
+#include "models/transformer/golden_support.h"
+#include "models/transformer/hf_config.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace sluice {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json parse_file(const std::string& path) {
+  std::ifstream file(path);
+  return json::parse(file, nullptr, false);
+}
+
+json llama() {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"vocab_size", 64},
+          {"hidden_size", 32},
+          {"intermediate_size", 48},
+          {"num_hidden_layers", 2},
+          {"num_attention_heads", 4},
+          {"max_position_embeddings", 128},
+          {"rope_theta", 10000.0}};
+}
+
+std::string complaint(const json& config) {
+  const auto read = read_hf_config(config);
+  return read.ok() ? "" : read.status().message();
+}
+
+TEST(HfConfig, EveryArchitectureSurvivesBeingWrittenAndRead) {
+  for (const char* name :
+       {"llama", "llama_one_kv_head", "llama_classifier", "rope_linear", "rope_dynamic",
+        "rope_llama3", "rope_yarn", "mistral", "qwen2", "qwen3", "qwen3_moe", "qwen3_moe_raw",
+        "mixtral", "smollm3", "gemma2", "gpt2", "qwen3_next"}) {
+    const auto read = read_hf_config(parse_file(golden::folder(name) + "/config.json"));
+    ASSERT_TRUE(read.ok()) << name << ": " << read.status().message();
+    const auto again = read_hf_config(write_hf_config(*read));
+    ASSERT_TRUE(again.ok()) << name << ": " << again.status().message();
+    EXPECT_TRUE(*again == *read) << name << ": " << write_hf_config(*read).dump();
+  }
+}
+
+TEST(HfConfig, BothFormsOfRopeAreTheSame) {
+  json older = llama();
+  older["rope_scaling"] = {{"type", "yarn"},
+                           {"factor", 4.0},
+                           {"original_max_position_embeddings", 32},
+                           {"beta_fast", 16.0}};
+  json newer = llama();
+  newer.erase("rope_theta");
+  newer["rope_parameters"] = {{"rope_type", "yarn"},
+                              {"rope_theta", 10000.0},
+                              {"factor", 4.0},
+                              {"original_max_position_embeddings", 32},
+                              {"beta_fast", 16.0}};
+  const auto a = read_hf_config(older);
+  const auto b = read_hf_config(newer);
+  ASSERT_TRUE(a.ok()) << a.status().message();
+  ASSERT_TRUE(b.ok()) << b.status().message();
+  EXPECT_TRUE(a->rope == b->rope);
+  EXPECT_EQ(a->rope.type, RopeType::Yarn);
+  EXPECT_EQ(a->rope.beta_fast, 16);
+}
+
+TEST(HfConfig, UnknownRopeTypeNamesTheKnownOnes) {
+  json config = llama();
+  config["rope_scaling"] = {{"rope_type", "longrope"}, {"factor", 4.0}};
+  EXPECT_EQ(complaint(config),
+            "config.json: unknown rope_type 'longrope' (known: default, linear, dynamic, llama3, "
+            "yarn)");
+}
+
+TEST(HfConfig, UnknownArchitectureNamesTheKnownOnes) {
+  json config = llama();
+  config["architectures"] = {"MambaForCausalLM"};
+  EXPECT_THAT(complaint(config), HasSubstr("unknown architecture 'MambaForCausalLM' (known: "
+                                           "LlamaForCausalLM, MistralForCausalLM"));
+}
+
+TEST(HfConfig, ComplaintsNameTheKey) {
+  const std::vector<std::pair<const char*, json>> bad = {{"hidden_size", "large"},
+                                                         {"num_attention_heads", nullptr},
+                                                         {"num_hidden_layers", 1 << 20},
+                                                         {"hidden_act", "mish"},
+                                                         {"tie_word_embeddings", 1},
+                                                         {"num_key_value_heads", 3},
+                                                         {"vocab_size", -1},
+                                                         {"rope_scaling", 7},
+                                                         {"rope_theta", 0}};
+  for (const auto& [key, value] : bad) {
+    json config = llama();
+    config[key] = value;
+    EXPECT_THAT(complaint(config), HasSubstr(key)) << value.dump();
+  }
+  EXPECT_THAT(complaint(json::array()), HasSubstr("not an object"));
+}
+
+TEST(Rope, FrequenciesEqualTransformers) {
+  const json table = parse_file(golden::folder("rope.json"));
+  ASSERT_GE(table.size(), 9U);
+  for (const json& row : table) {
+    json config = {{"rope_parameters", row["rope_parameters"]}};
+    HfConfig hf(config);
+    const auto max_positions = row["max_positions"].get<int64_t>();
+    const RopeConfig rope = hf.rope(1e4, max_positions);
+    ASSERT_TRUE(hf.status().ok()) << hf.status().message();
+    const auto got = rope_inv_freq(rope, row["head_dim"].get<int64_t>(), max_positions,
+                                   row["length"].get<int64_t>());
+    const auto want = row["inv_freq"].get<std::vector<double>>();
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i], want[i], 1e-6 * want[i]) << row["rope_parameters"] << " at " << i;
+    }
+    EXPECT_NEAR(rope_attention_factor(rope), row["attention_factor"].get<double>(), 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace sluice

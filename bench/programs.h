@@ -10,6 +10,7 @@ Result<Report> run_idle(const BenchOptions& options);
 Result<Report> run_ppo_cartpole(const BenchOptions& options);
 Result<Report> run_time_to_475(const BenchOptions& options);
 Result<Report> run_repeat(const BenchOptions& options);
+Result<Report> run_logprobs(const BenchOptions& options);
 Result<Report> run_learning(const BenchOptions& options);
 Result<Report> run_tokenize(const BenchOptions& options);
 Result<Report> run_load(const BenchOptions& options);

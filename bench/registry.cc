@@ -15,6 +15,7 @@ const std::vector<Bench>& benches() {
       {"time-to-475", "seconds until PPO's evaluation on CartPole-v1 is 475, beside its peer",
        run_time_to_475},
       {"repeat", "the same seed twice, and a resumed run, give the same bits", run_repeat},
+      {"logprobs", "memory and time of log-probs by tiles, beside full logits", run_logprobs},
       {"learning", "scores of 5 seeds on CartPole-v1 and Pendulum-v1", run_learning},
       {"tokenize", "MB/s of text to ids and back, one thread, SmolLM2's tokenizer, beside its peer",
        run_tokenize},

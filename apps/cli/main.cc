@@ -43,6 +43,7 @@ int command(int argc, char** argv) {
   add_tokenize_command(app, exit_code);
   add_doctor_command(app, exit_code);
   add_completion_command(app, exit_code);
+  add_chat_template_command(app, exit_code);
   try {
     app.parse(expand(argc, argv));
   } catch (const CLI::ParseError& e) {

@@ -35,64 +35,64 @@ inline uint32_t word(const uint8_t* p) {
   return out;
 }
 
+/// out = v * d, and out = v * d + m: the formats differ in how they make 8-bit v.
+template <int N>
+inline void scaled(const int8_t* v, float d, float* out) {
+  for (int j = 0; j < N; ++j) out[j] = static_cast<float>(v[j]) * d;
+}
+template <int N>
+inline void scaled(const int8_t* v, float d, float m, float* out) {
+  for (int j = 0; j < N; ++j) out[j] = static_cast<float>(v[j]) * d + m;
+}
+
+/// The low nibbles of 16 bytes, then the high ones, plus `shift`.
+inline void nibbles(const uint8_t* q, int8_t shift, int8_t* v) {
+  for (int j = 0; j < 16; ++j) v[j] = static_cast<int8_t>((q[j] & 15) + shift);
+  for (int j = 0; j < 16; ++j) v[j + 16] = static_cast<int8_t>((q[j] >> 4) + shift);
+}
+
+/// Adds 16 to v[j] where bit j of h is set.
+inline void fifth_bits(uint32_t h, int8_t* v) {
+  for (int j = 0; j < 32; ++j) v[j] = static_cast<int8_t>(v[j] + ((h >> j & 1U) << 4));
+}
+
 inline void q4_0(const uint8_t* in, int64_t blocks, float* out) {
+  int8_t v[32];
   for (int64_t b = 0; b < blocks; ++b, in += 18, out += 32) {
-    const float d = half(in);
-    const uint8_t* q = in + 2;
-    for (int j = 0; j < 16; ++j) out[j] = static_cast<float>((q[j] & 15) - 8) * d;
-    for (int j = 0; j < 16; ++j) out[j + 16] = static_cast<float>((q[j] >> 4) - 8) * d;
+    nibbles(in + 2, -8, v);
+    scaled<32>(v, half(in), out);
   }
 }
 
 inline void q4_1(const uint8_t* in, int64_t blocks, float* out) {
+  int8_t v[32];
   for (int64_t b = 0; b < blocks; ++b, in += 20, out += 32) {
-    const float d = half(in);
-    const float m = half(in + 2);
-    const uint8_t* q = in + 4;
-    for (int j = 0; j < 16; ++j) out[j] = static_cast<float>(q[j] & 15) * d + m;
-    for (int j = 0; j < 16; ++j) out[j + 16] = static_cast<float>(q[j] >> 4) * d + m;
+    nibbles(in + 4, 0, v);
+    scaled<32>(v, half(in), half(in + 2), out);
   }
 }
 
 inline void q5_0(const uint8_t* in, int64_t blocks, float* out) {
+  int8_t v[32];
   for (int64_t b = 0; b < blocks; ++b, in += 22, out += 32) {
-    const float d = half(in);
-    const uint32_t h = word(in + 2);
-    const uint8_t* q = in + 6;
-    for (int j = 0; j < 16; ++j) {
-      const int high = static_cast<int>(h >> j & 1U) << 4;
-      out[j] = static_cast<float>(((q[j] & 15) | high) - 16) * d;
-    }
-    for (int j = 0; j < 16; ++j) {
-      const int high = static_cast<int>(h >> (j + 16) & 1U) << 4;
-      out[j + 16] = static_cast<float>(((q[j] >> 4) | high) - 16) * d;
-    }
+    nibbles(in + 6, -16, v);
+    fifth_bits(word(in + 2), v);
+    scaled<32>(v, half(in), out);
   }
 }
 
 inline void q5_1(const uint8_t* in, int64_t blocks, float* out) {
+  int8_t v[32];
   for (int64_t b = 0; b < blocks; ++b, in += 24, out += 32) {
-    const float d = half(in);
-    const float m = half(in + 2);
-    const uint32_t h = word(in + 4);
-    const uint8_t* q = in + 8;
-    for (int j = 0; j < 16; ++j) {
-      const int high = static_cast<int>(h >> j & 1U) << 4;
-      out[j] = static_cast<float>((q[j] & 15) | high) * d + m;
-    }
-    for (int j = 0; j < 16; ++j) {
-      const int high = static_cast<int>(h >> (j + 16) & 1U) << 4;
-      out[j + 16] = static_cast<float>((q[j] >> 4) | high) * d + m;
-    }
+    nibbles(in + 8, 0, v);
+    fifth_bits(word(in + 4), v);
+    scaled<32>(v, half(in), half(in + 2), out);
   }
 }
 
 inline void q8_0(const uint8_t* in, int64_t blocks, float* out) {
   for (int64_t b = 0; b < blocks; ++b, in += 34, out += 32) {
-    const float d = half(in);
-    for (int j = 0; j < 32; ++j) {
-      out[j] = static_cast<float>(static_cast<int8_t>(in[2 + j])) * d;
-    }
+    scaled<32>(reinterpret_cast<const int8_t*>(in + 2), half(in), out);
   }
 }
 
@@ -107,44 +107,48 @@ inline void scale_and_min(const uint8_t* s, int j, float& scale, float& least) {
   }
 }
 
-inline void q4_k(const uint8_t* in, int64_t blocks, float* out) {
-  for (int64_t b = 0; b < blocks; ++b, in += 144) {
+/// Q4_K without, Q5_K with a fifth bit; 32 values have a scale and a minimum of their own.
+template <bool kFifth>
+inline void q45_k(const uint8_t* in, int64_t blocks, float* out) {
+  int8_t v[64];
+  for (int64_t b = 0; b < blocks; ++b, in += kFifth ? 176 : 144) {
     const float d = half(in);
     const float dmin = half(in + 2);
-    const uint8_t* scales = in + 4;
-    const uint8_t* q = in + 16;
+    const uint8_t* q = in + (kFifth ? 48 : 16);
     for (int j = 0; j < 8; j += 2, q += 32, out += 64) {
-      float s1, m1, s2, m2;
-      scale_and_min(scales, j, s1, m1);
-      scale_and_min(scales, j + 1, s2, m2);
-      const float d1 = d * s1, d2 = d * s2;
-      const float o1 = dmin * m1, o2 = dmin * m2;
-      for (int l = 0; l < 32; ++l) out[l] = d1 * static_cast<float>(q[l] & 15) - o1;
-      for (int l = 0; l < 32; ++l) out[l + 32] = d2 * static_cast<float>(q[l] >> 4) - o2;
+      for (int l = 0; l < 32; ++l) v[l] = static_cast<int8_t>(q[l] & 15);
+      for (int l = 0; l < 32; ++l) v[l + 32] = static_cast<int8_t>(q[l] >> 4);
+      if (kFifth) {
+        const auto low = static_cast<uint8_t>(1U << j);
+        const auto high = static_cast<uint8_t>(2U << j);
+        for (int l = 0; l < 32; ++l) v[l] = static_cast<int8_t>(v[l] + (in[16 + l] & low ? 16 : 0));
+        for (int l = 0; l < 32; ++l) {
+          v[l + 32] = static_cast<int8_t>(v[l + 32] + (in[16 + l] & high ? 16 : 0));
+        }
+      }
+      for (int part = 0; part < 2; ++part) {
+        float scale, least;
+        scale_and_min(in + 4, j + part, scale, least);
+        // a - b and a + (-b) are the same number.
+        scaled<32>(v + 32 * part, d * scale, -(dmin * least), out + 32 * part);
+      }
     }
   }
 }
 
-inline void q5_k(const uint8_t* in, int64_t blocks, float* out) {
-  for (int64_t b = 0; b < blocks; ++b, in += 176) {
-    const float d = half(in);
-    const float dmin = half(in + 2);
-    const uint8_t* scales = in + 4;
-    const uint8_t* high = in + 16;
-    const uint8_t* q = in + 48;
-    for (int j = 0; j < 8; j += 2, q += 32, out += 64) {
-      float s1, m1, s2, m2;
-      scale_and_min(scales, j, s1, m1);
-      scale_and_min(scales, j + 1, s2, m2);
-      const float d1 = d * s1, d2 = d * s2;
-      const float o1 = dmin * m1, o2 = dmin * m2;
-      for (int l = 0; l < 32; ++l) {
-        out[l] = d1 * static_cast<float>((q[l] & 15) + ((high[l] >> j & 1) << 4)) - o1;
-      }
-      for (int l = 0; l < 32; ++l) {
-        out[l + 32] = d2 * static_cast<float>((q[l] >> 4) + ((high[l] >> (j + 1) & 1) << 4)) - o2;
-      }
-    }
+/// A quarter of half a Q6_K block: 32 values of four low and two high bits, two scales.
+template <int kPart>
+inline void q6_quarter(const uint8_t* low, const uint8_t* high, const int8_t* scales, float d,
+                       float* out) {
+  int8_t v[32];
+  const uint8_t* q = low + (kPart & 1) * 32;
+  for (int l = 0; l < 32; ++l) {
+    const int nibble = kPart >= 2 ? q[l] >> 4 : q[l] & 15;
+    v[l] = static_cast<int8_t>((nibble | (high[l] >> (2 * kPart) & 3) << 4) - 32);
+  }
+  for (int s = 0; s < 2; ++s) {
+    scaled<16>(v + 16 * s, d * static_cast<float>(scales[kPart * 2 + s]),
+               out + kPart * 32 + 16 * s);
   }
 }
 
@@ -155,19 +159,10 @@ inline void q6_k(const uint8_t* in, int64_t blocks, float* out) {
     const uint8_t* high = in + 128;
     const auto* scales = reinterpret_cast<const int8_t*>(in + 192);
     for (int n = 0; n < 2; ++n, low += 64, high += 32, scales += 8, out += 128) {
-      for (int part = 0; part < 4; ++part) {
-        const uint8_t* q = low + (part & 1) * 32;
-        const int nibble = part >= 2 ? 4 : 0;
-        for (int s = 0; s < 2; ++s) {
-          const float scale = d * static_cast<float>(scales[part * 2 + s]);
-          float* to = out + part * 32 + s * 16;
-          for (int l = 0; l < 16; ++l) {
-            const int i = s * 16 + l;
-            const int value = (q[i] >> nibble & 15) | (high[i] >> (2 * part) & 3) << 4;
-            to[l] = scale * static_cast<float>(value - 32);
-          }
-        }
-      }
+      q6_quarter<0>(low, high, scales, d, out);
+      q6_quarter<1>(low, high, scales, d, out);
+      q6_quarter<2>(low, high, scales, d, out);
+      q6_quarter<3>(low, high, scales, d, out);
     }
   }
 }
@@ -185,9 +180,9 @@ inline Dequantize kernel(StoredType type) {
     case StoredType::Q8_0:
       return q8_0;
     case StoredType::Q4K:
-      return q4_k;
+      return q45_k<false>;
     case StoredType::Q5K:
-      return q5_k;
+      return q45_k<true>;
     case StoredType::Q6K:
       return q6_k;
     default:

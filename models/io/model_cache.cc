@@ -23,8 +23,8 @@ Result<PackagedModel> find_package(const std::string& name) {
     if (name == model.name) return model;
     names.emplace_back(model.name);
   }
-  return error(Code::NotFound, "no packaged model '{}'{}; there are: {}", name,
-               did_you_mean(name, names), fmt::join(names, ", "));
+  return error(Code::NotFound, "no packaged model '{}' (there are: {}){}", name,
+               fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 /// A folder that goes away with it.

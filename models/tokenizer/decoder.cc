@@ -29,6 +29,7 @@ Status Decoder::load(JsonDoc::Value value, const std::string& path) {
   for (const auto& [name, read] : decoder_types()) {
     known += fmt::format(", {}", name);
     if (name != type) continue;
+    if (makers_.size() == kMostSteps) return fields.wrong("type", "more than 64 steps");
     ASSIGN_OR_RETURN(auto maker, read(fields));
     makers_.push_back(std::move(maker));
     if (type == "ByteLevel") spells_bytes_ = true;

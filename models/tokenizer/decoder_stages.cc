@@ -62,8 +62,9 @@ class ReplaceStage final : public WholeTokens {
  private:
   void token(std::string_view text) override {
     text_ = text;
-    // A token whose matching takes too long stays as it is: decoding does not fail.
-    if (!pattern_->replace_all(text_, content_).ok()) text_ = text;
+    // A token that takes too long to match or grows too far stays as it is: decoding does not fail.
+    constexpr size_t kMost = 1 << 20;
+    if (!pattern_->replace_all(text_, content_, kMost).ok()) text_ = text;
     next_->put(text_, true);
   }
   std::shared_ptr<const Pattern> pattern_;

@@ -1,15 +1,9 @@
-// Equality with Hugging Face tokenizers: on the committed golden files always, on megabytes of text
-// when SLUICE_ORACLE_PYTHON names an interpreter that has it.
+// Equality with Hugging Face tokenizers on the golden files (testdata/make_golden.py).
 #include "dataflow/base/files.h"
 #include "models/tokenizer/tokenizer.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
 namespace sluice {
 namespace {
@@ -72,73 +66,6 @@ TEST(TokenizerGolden, IdsAndTextsEqualTheReferenceForEveryStyle) {
       }
     }
   }
-}
-
-/// Blocks of a length (or count) and so many items.
-class Blocks {
- public:
-  explicit Blocks(std::string data) : data_(std::move(data)) {}
-  [[nodiscard]] bool more() const { return at_ < data_.size(); }
-  std::string_view next(size_t item) {
-    uint32_t count = 0;
-    std::memcpy(&count, data_.data() + at_, sizeof count);
-    const std::string_view block(data_.data() + at_ + sizeof count, count * item);
-    at_ += sizeof count + block.size();
-    return block;
-  }
-
- private:
-  std::string data_;
-  size_t at_ = 0;
-};
-
-TEST(TokenizerOracle, IdsAndTextsEqualTheReferenceOnMegabytes) {
-  const char* const python = std::getenv("SLUICE_ORACLE_PYTHON");
-  if (python == nullptr) GTEST_SKIP() << "SLUICE_ORACLE_PYTHON is not set";
-  const char* const size = std::getenv("SLUICE_ORACLE_MEGABYTES");
-  const char* const given = std::getenv("SLUICE_ORACLE_FOLDER");  // made by make_golden.py before
-  const std::string folder =
-      given != nullptr ? given : ::testing::TempDir() + "/sluice_tokenizer_oracle";
-  if (given == nullptr) {
-    std::filesystem::create_directories(folder);
-    const std::string command = "'" + std::string(python) + "' '" + kFolder + "/make_golden.py' '" +
-                                folder + "' " + (size != nullptr ? size : "10");
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  }
-  size_t compared = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    if (file.path().extension() != ".json") continue;
-    const std::string base = (file.path().parent_path() / file.path().stem()).string();
-    for (const bool scanners : {true, false}) {
-      const auto loaded = Tokenizer::from_json(read(base + ".json"), base, {scanners});
-      ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-      Blocks chunks(read(folder + "/chunks.bin"));
-      Blocks ids(read(base + ".ids"));
-      Blocks texts(read(base + ".text"));
-      size_t number = 0;
-      size_t bytes = 0;
-      for (; chunks.more(); ++number) {
-        const std::string_view chunk = chunks.next(1);
-        const std::string_view raw = ids.next(sizeof(TokenId));
-        std::vector<TokenId> want(raw.size() / sizeof(TokenId));
-        std::memcpy(want.data(), raw.data(), raw.size());
-        const auto found = (*loaded)->encode(chunk);
-        ASSERT_TRUE(found.ok()) << found.status().message();
-        ASSERT_EQ(*found, want) << base << " chunk " << number << ": " << chunk;
-        const std::string_view text = texts.next(1);
-        ASSERT_EQ((*loaded)->decode(want), text) << base << " chunk " << number;
-        if (scanners) {
-          ASSERT_EQ(streamed(**loaded, want, true), text) << base << " chunk " << number;
-        }
-        bytes += chunk.size();
-      }
-      std::printf("%s%s: %zu chunks, %zu bytes equal\n", file.path().stem().c_str(),
-                  scanners ? "" : " (PCRE2)", number, bytes);
-    }
-    ++compared;
-  }
-  EXPECT_GE(compared, 12U);
-  if (given == nullptr) std::filesystem::remove_all(folder);
 }
 
 }  // namespace

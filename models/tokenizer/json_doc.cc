@@ -2,12 +2,71 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <unordered_set>
 
 namespace sluice {
 
 using Json = nlohmann::json;
+
+namespace {
+
+/// A decimal number as the reference implementation reads it: 64 bits of digits as a double, once
+/// multiplied or divided by a power of ten. The last bit may differ from the nearest double, and
+/// scores that differ in it decide between segmentations.
+double quick_double(std::string_view text) {
+  static const std::array<double, 309> powers = [] {
+    std::array<double, 309> all{};
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = std::strtod(fmt::format("1e{}", i).c_str(), nullptr);
+    }
+    return all;
+  }();
+  constexpr uint64_t kMost = ~uint64_t{0};
+  uint64_t digits = 0;
+  int64_t exponent = 0;
+  bool full = false;
+  bool fraction = false;
+  size_t i = text.starts_with('-') ? 1 : 0;
+  for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
+    if (text[i] == '.') {
+      fraction = true;
+      continue;
+    }
+    const auto digit = static_cast<uint64_t>(text[i] - '0');
+    full = full || digits > (kMost - digit) / 10;
+    if (!full) digits = digits * 10 + digit;
+    exponent += (full ? 1 : 0) - (fraction ? 1 : 0);
+  }
+  if (i < text.size()) {
+    const std::string_view rest = text.substr(i + 1);
+    // Beyond a few hundred every exponent is zero or infinity.
+    const bool negative = rest.starts_with('-');
+    int64_t written = 0;
+    for (const char c : rest) {
+      if (c >= '0' && c <= '9') written = std::min<int64_t>(written * 10 + (c - '0'), 100'000);
+    }
+    exponent += negative ? -written : written;
+  }
+  auto value = static_cast<double>(digits);
+  while (exponent < -308 && value != 0) {
+    value /= 1e308;
+    exponent += 308;
+  }
+  if (value != 0 && exponent > 308) value = std::numeric_limits<double>::infinity();
+  if (value != 0 && std::isfinite(value)) {
+    value = exponent >= 0 ? value * powers[static_cast<size_t>(exponent)]
+                          : value / powers[static_cast<size_t>(-exponent)];
+  }
+  return text.starts_with('-') ? -value : value;
+}
+
+}  // namespace
 
 /// Receives the parser's events. The parser itself keeps no recursion, so depth is bounded here.
 class JsonDocBuilder {
@@ -22,8 +81,8 @@ class JsonDocBuilder {
   bool number_unsigned(Json::number_unsigned_t value) {
     return add({JsonDoc::Kind::Unsigned, 0, value});
   }
-  bool number_float(Json::number_float_t value, const Json::string_t& /*text*/) {
-    return add({JsonDoc::Kind::Real, 0, std::bit_cast<uint64_t>(value)});
+  bool number_float(Json::number_float_t /*value*/, const Json::string_t& text) {
+    return add({JsonDoc::Kind::Real, 0, std::bit_cast<uint64_t>(quick_double(text))});
   }
   bool string(Json::string_t& value) { return add(text(value)); }
   bool binary(Json::binary_t& /*value*/) { return false; }

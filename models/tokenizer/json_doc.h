@@ -14,7 +14,7 @@ namespace sluice {
 /// object, invalid UTF-8, anything that RFC 8259 does not allow.
 class JsonDoc {
  public:
-  static constexpr size_t kMaxBytes = size_t{256} << 20;
+  static constexpr size_t kMaxBytes = size_t{64} << 20;
   static constexpr size_t kMaxDepth = 64;
 
   enum class Kind : uint8_t { Null, Bool, Integer, Unsigned, Real, String, Array, Object };

@@ -42,6 +42,12 @@ class JsonFields {
 /// A whole number within [0, most], or InvalidArgument that begins with `path`.
 Result<uint32_t> json_number(JsonDoc::Value value, uint32_t most, std::string_view path);
 
+/// How far a text may grow while it is normalised and pre-tokenized: files can be written whose
+/// steps multiply it without end.
+[[nodiscard]] constexpr size_t most_growth(size_t size) { return 64 * size + (size_t{1} << 20); }
+/// Steps in a sequence, all nested ones counted.
+constexpr size_t kMostSteps = 64;
+
 /// Text from a file made fit for a one-line message: at most 80 bytes, control characters as dots.
 [[nodiscard]] std::string quoted(std::string_view text);
 

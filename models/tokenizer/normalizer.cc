@@ -81,7 +81,9 @@ Result<Stage> make_replace(const JsonFields& fields) {
   ASSIGN_OR_RETURN(Pattern pattern, Pattern::from_json(fields, "pattern"));
   ASSIGN_OR_RETURN(const std::string content, fields.text("content"));
   auto shared = std::make_shared<const Pattern>(std::move(pattern));
-  return stage([shared, content](std::string& text) { return shared->replace_all(text, content); });
+  return stage([shared, content](std::string& text) {
+    return shared->replace_all(text, content, most_growth(text.size()));
+  });
 }
 
 Result<Stage> make_byte_level(const JsonFields& /*fields*/) {
@@ -129,6 +131,7 @@ Status Normalizer::load(JsonDoc::Value value, const std::string& path) {
   for (const auto& [name, make] : kTypes) {
     known += fmt::format(", {}", name);
     if (name != type) continue;
+    if (stages_.size() == kMostSteps) return fields.wrong("type", "more than 64 steps");
     ASSIGN_OR_RETURN(auto made, make(fields));
     stages_.push_back(std::move(made));
     return {};
@@ -137,7 +140,13 @@ Status Normalizer::load(JsonDoc::Value value, const std::string& path) {
 }
 
 Status Normalizer::apply(std::string& text) const {
-  for (const auto& stage : stages_) RETURN_IF_ERROR(stage->apply(text));
+  const size_t most = most_growth(text.size());
+  for (const auto& stage : stages_) {
+    RETURN_IF_ERROR(stage->apply(text));
+    if (text.size() > most) {
+      return error(Code::ResourceExhausted, "the normalizer makes {} bytes and more", most);
+    }
+  }
   return {};
 }
 

@@ -52,12 +52,18 @@ Status Pattern::find_all(std::string_view text, std::vector<TextSpan>& out) cons
   return {};
 }
 
-Status Pattern::replace_all(std::string& text, std::string_view content) const {
+Status Pattern::replace_all(std::string& text, std::string_view content, size_t most) const {
   std::vector<TextSpan> matches;
   RETURN_IF_ERROR(find_all(text, matches));
   if (matches.empty()) return {};
+  size_t size = text.size() + matches.size() * content.size();
+  for (const TextSpan& m : matches) size -= m.end - m.begin;
+  if (size > most && size > text.size()) {
+    return error(Code::ResourceExhausted, "replacing {} makes {} bytes of {}", quoted(source_),
+                 size, text.size());
+  }
   std::string out;
-  out.reserve(text.size() + matches.size() * content.size());
+  out.reserve(size);
   size_t at = 0;
   for (const TextSpan& m : matches) {
     out.append(text, at, m.begin - at);

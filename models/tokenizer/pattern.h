@@ -18,8 +18,9 @@ class Pattern {
 
   /// Appends all matches from left to right.
   Status find_all(std::string_view text, std::vector<TextSpan>& out) const;
-  /// The text with every match replaced by `content`, as it stands.
-  Status replace_all(std::string& text, std::string_view content) const;
+  /// The text with every match replaced by `content`, as it stands. ResourceExhausted, and the text
+  /// as it was, when the result would exceed both `most` bytes and the text itself.
+  Status replace_all(std::string& text, std::string_view content, size_t most) const;
 
   [[nodiscard]] bool is_regex() const { return regex_.has_value(); }
   /// What was given.

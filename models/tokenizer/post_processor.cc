@@ -20,6 +20,7 @@ Status PostProcessor::load(JsonDoc::Value value, const std::string& path) {
   ASSIGN_OR_RETURN(const JsonFields fields, JsonFields::of(value, path));
   ASSIGN_OR_RETURN(const std::string type, fields.text("type"));
   if (type == "ByteLevel") return {};  // moves offsets only
+  if (frames_.size() == kMostSteps) return fields.wrong("type", "more than 64 steps");
   if (type == "TemplateProcessing") return load_template(fields);
   if (type == "RobertaProcessing" || type == "BertProcessing") return load_pair(fields);
   if (type != "Sequence") {

@@ -18,7 +18,9 @@ class PreTokenizerLoader {
       return {};
     }
     for (const auto& [name, make] : pre_tokenizer_types()) {
-      if (name == type) return make(fields, plan_);
+      if (name != type) continue;
+      if (plan_.size() >= kMostSteps) return fields.wrong("type", "more than 64 steps");
+      return make(fields, plan_);
     }
     std::string known = "Sequence";
     for (const auto& [name, make] : pre_tokenizer_types()) known += fmt::format(", {}", name);
@@ -68,7 +70,13 @@ Result<PreTokenizer> PreTokenizer::from_json(std::optional<JsonDoc::Value> value
 
 Status PreTokenizer::run(Pieces& pieces, bool bytes) const {
   const size_t count = stages_.size() - (bytes && spells_bytes_ ? 1 : 0);
-  for (size_t i = 0; i < count; ++i) RETURN_IF_ERROR(stages_[i]->apply(pieces));
+  const size_t most = most_growth(pieces.text.size());
+  for (size_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(stages_[i]->apply(pieces));
+    if (pieces.text.size() > most) {
+      return error(Code::ResourceExhausted, "the pre-tokenizer makes {} bytes and more", most);
+    }
+  }
   return {};
 }
 

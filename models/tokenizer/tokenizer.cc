@@ -113,7 +113,7 @@ Status Tokenizer::index_tokens(std::string_view name) {
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
-  constexpr size_t kMaxText = size_t{1} << 30;
+  constexpr size_t kMaxText = size_t{256} << 20;
   if (text.size() > kMaxText) {
     return invalid_argument("a text of {} bytes; at most {} are taken", text.size(), kMaxText);
   }

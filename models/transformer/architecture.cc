@@ -32,6 +32,26 @@ Status unknown(std::string_view name) {
                fmt::join(known, ", "));
 }
 
+void read_token_ids(HfConfig& hf, const nlohmann::json& config, TransformerConfig& c) {
+  c.bos_token = hf.integer("bos_token_id", -1);
+  c.pad_token = hf.integer("pad_token_id", -1);
+  if (!hf.has("eos_token_id")) return;
+  c.eos_tokens = config["eos_token_id"].is_array()
+                     ? hf.integers("eos_token_id")
+                     : std::vector<int64_t>{hf.integer("eos_token_id")};
+}
+
+/// All three, also when there are none: an absent key would mean the family's usual ids.
+void write_token_ids(const TransformerConfig& c, nlohmann::json& out) {
+  out["bos_token_id"] = nullptr;
+  out["pad_token_id"] = nullptr;
+  out["eos_token_id"] = nullptr;
+  if (c.bos_token >= 0) out["bos_token_id"] = c.bos_token;
+  if (c.pad_token >= 0) out["pad_token_id"] = c.pad_token;
+  if (c.eos_tokens.size() == 1) out["eos_token_id"] = c.eos_tokens.front();
+  if (c.eos_tokens.size() > 1) out["eos_token_id"] = c.eos_tokens;
+}
+
 }  // namespace
 
 Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
@@ -49,6 +69,7 @@ Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
   if (found == nullptr) return unknown(names.empty() ? model_type : name);
   TransformerConfig read = found->read(hf);
   read.family = found->family;
+  read_token_ids(hf, config, read);
   if (!found->classifier.empty() && name == found->classifier) {
     read.head = HeadKind::Classifier;
     read.tied_head = false;
@@ -64,6 +85,7 @@ Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
 nlohmann::json write_hf_config(const TransformerConfig& config) {
   const Architecture& a = architecture_of(config);
   nlohmann::json out = a.write(config);
+  write_token_ids(config, out);
   out["model_type"] = a.model_type;
   if (config.head == HeadKind::Language) {
     out["architectures"] = {a.causal_lm};

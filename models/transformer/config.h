@@ -91,6 +91,11 @@ struct TransformerConfig {
   double logit_softcap = 0;  ///< 0: none
   double initializer_range = 0.02;
 
+  /// Ids with a meaning; the forward does not look at them. -1, or empty: none.
+  int64_t bos_token = -1;
+  int64_t pad_token = -1;
+  std::vector<int64_t> eos_tokens;
+
   bool operator==(const TransformerConfig&) const = default;
 };
 

@@ -47,6 +47,22 @@ TEST(HfConfig, EveryArchitectureSurvivesBeingWrittenAndRead) {
   }
 }
 
+TEST(HfConfig, EndTokensAreOneOrAList) {
+  json config = llama();
+  config["eos_token_id"] = {7, 9};
+  config["bos_token_id"] = 3;
+  auto read = read_hf_config(config);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_THAT(read->eos_tokens, testing::ElementsAre(7, 9));
+  EXPECT_EQ(write_hf_config(*read)["eos_token_id"], json({7, 9}));
+  EXPECT_EQ(write_hf_config(*read)["bos_token_id"], 3);
+  EXPECT_TRUE(write_hf_config(*read)["pad_token_id"].is_null());
+  config["eos_token_id"] = 7;
+  read = read_hf_config(config);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(write_hf_config(*read)["eos_token_id"], 7);
+}
+
 TEST(HfConfig, BothFormsOfRopeAreTheSame) {
   json older = llama();
   older["rope_scaling"] = {{"type", "yarn"},

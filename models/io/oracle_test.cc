@@ -33,9 +33,8 @@ class Oracle : public ::testing::Test {
     ASSERT_TRUE(from.ok()) << from.status().message();
     const Status written = convert_to_hf(**from, folder_, at::kFloat, 200'000'000);
     ASSERT_TRUE(written.ok()) << written.message();
-    const std::string script =
-        std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/check_folder.py";
-    const Status checked = run_program({python_, script, folder_, gguf});
+    const Status checked = run_program(
+        {python_, SLUICE_SOURCE_DIR "/models/io/testdata/check_folder.py", folder_, gguf});
     EXPECT_TRUE(checked.ok()) << checked.message();
   }
 
@@ -44,7 +43,7 @@ class Oracle : public ::testing::Test {
 };
 
 TEST_F(Oracle, LoadsTheFolderOfASmallModel) {
-  check(std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama.gguf");
+  check(SLUICE_SOURCE_DIR "/models/io/testdata/tiny_llama.gguf");
 }
 
 TEST_F(Oracle, LoadsTheFolderOfARealModel) {

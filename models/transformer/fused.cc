@@ -1,9 +1,9 @@
 #include "models/transformer/fused.h"
 
+#include "models/transformer/parallel_rows.h"
 #include "models/transformer/row_kernels.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::pair<at::Tensor, at::Tensor> norm_backward(const at::Tensor& dout, const at
   const float* rp = floats(r);
   auto* dp = dx.mutable_data_ptr<float>();
   auto* pp = partial.mutable_data_ptr<float>();
-  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
+  parallel_rows(blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * RowKernels::kBlock;
       const int64_t count = std::min(RowKernels::kBlock, rows - first);
@@ -77,7 +77,7 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
     float* sp = y.defined() ? sum.mutable_data_ptr<float>() : nullptr;
     auto* op = out.mutable_data_ptr<float>();
     auto* rp = r.mutable_data_ptr<float>();
-    at::parallel_for(0, rows, grain(n), [&](int64_t begin, int64_t end) {
+    parallel_rows(rows, grain(n), [&](int64_t begin, int64_t end) {
       const int64_t at = begin * n;
       kernels().rms_norm(xp + at, yp == nullptr ? nullptr : yp + at, wp, static_cast<float>(offset),
                          eps, end - begin, n, sp == nullptr ? nullptr : sp + at, op + at,
@@ -113,7 +113,7 @@ class SwiGlu : public torch::autograd::Function<SwiGlu> {
     at::Tensor out = at::empty(sizes, gate_up.options());
     const float* in = floats(gate_up);
     auto* op = out.mutable_data_ptr<float>();
-    at::parallel_for(0, out.numel() / n, grain(n), [&](int64_t begin, int64_t end) {
+    parallel_rows(out.numel() / n, grain(n), [&](int64_t begin, int64_t end) {
       kernels().swiglu(in + 2 * begin * n, end - begin, n, op + begin * n);
     });
     ctx->save_for_backward({gate_up});
@@ -128,7 +128,7 @@ class SwiGlu : public torch::autograd::Function<SwiGlu> {
     const float* gp = floats(g);
     const float* in = floats(gate_up);
     auto* dp = d.mutable_data_ptr<float>();
-    at::parallel_for(0, g.numel() / n, grain(n), [&](int64_t begin, int64_t end) {
+    parallel_rows(g.numel() / n, grain(n), [&](int64_t begin, int64_t end) {
       kernels().swiglu_backward(gp + begin * n, in + 2 * begin * n, end - begin, n,
                                 dp + 2 * begin * n);
     });
@@ -160,7 +160,7 @@ class SplitHeads : public torch::autograd::Function<SplitHeads> {
     auto* qp = q.mutable_data_ptr<float>();
     auto* kp = k.mutable_data_ptr<float>();
     auto* vp = v.mutable_data_ptr<float>();
-    at::parallel_for(0, s.tokens, grain(s.all()), [&](int64_t begin, int64_t end) {
+    parallel_rows(s.tokens, grain(s.all()), [&](int64_t begin, int64_t end) {
       const int64_t rows = end - begin;
       const float* x = in + begin * s.all();
       const float* cb = c + begin * s.half;
@@ -198,7 +198,7 @@ class SplitHeads : public torch::autograd::Function<SplitHeads> {
     const float* kp = floats(dk);
     const float* vp = floats(dv);
     auto* op = out.mutable_data_ptr<float>();
-    at::parallel_for(0, s.tokens, grain(s.all()), [&](int64_t begin, int64_t end) {
+    parallel_rows(s.tokens, grain(s.all()), [&](int64_t begin, int64_t end) {
       const int64_t rows = end - begin;
       float* o = op + begin * s.all();
       const float* cb = c + begin * s.half;

@@ -1,9 +1,9 @@
 #include "models/transformer/logprobs/tile_softmax.h"
 
 #include "models/transformer/logprobs/logits_tile.h"
+#include "models/transformer/parallel_rows.h"
 
 #include <ATen/ATen.h>
-#include <ATen/TensorIterator.h>
 
 #include <algorithm>
 #include <cfloat>
@@ -19,18 +19,12 @@ bool fits_kernels(const at::Device& device, at::ScalarType type) {
   return device.is_cpu() && type == at::kFloat;
 }
 
-/// f(row) for every row, on ATen's threads: its iterator runs the loop, since parallel_for is
-/// serial in files without OpenMP.
+/// f(row) for every row of a tile.
 template <class F>
-void parallel_rows(int64_t rows, int64_t cols, const F& f) {
-  at::Tensor index = at::arange(rows, at::kLong);
-  at::TensorIterator::nullary_op(index).for_each(
-      [&](char** data, const int64_t* strides, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) {
-          f(*reinterpret_cast<const int64_t*>(data[0] + i * strides[0]));
-        }
-      },
-      std::max<int64_t>(1, kGrain / cols));
+void each_row(int64_t rows, int64_t cols, const F& f) {
+  parallel_rows(rows, std::max<int64_t>(1, kGrain / cols), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) f(row);
+  });
 }
 
 /// Where a tile holds its rows' targets.
@@ -80,7 +74,7 @@ void OnlineSoftmax::fold_fused(const at::Tensor& tile) {
   const SoftmaxKernels& kernels = softmax_kernels(active_isa());
   const auto* x = static_cast<const float*>(tile.const_data_ptr());
   const int64_t cols = tile.size(1);
-  parallel_rows(tile.size(0), cols, [&](int64_t row) {
+  each_row(tile.size(0), cols, [&](int64_t row) {
     kernels.fold(x + row * cols, cols, entropy_, rows_[static_cast<size_t>(row)]);
   });
 }
@@ -122,7 +116,7 @@ void gradient_fused(const at::Tensor& tile, const RowGradients& rows) {
   const float *lse = values(rows.lse), *g = values(rows.g), *q = values(rows.q),
               *entropy = values(rows.entropy);
   const int64_t cols = tile.size(1);
-  parallel_rows(tile.size(0), cols, [&](int64_t row) {
+  each_row(tile.size(0), cols, [&](int64_t row) {
     kernels.gradient(x + row * cols, cols,
                      {lse[row], g != nullptr ? g[row] : 0, q != nullptr ? q[row] : 0,
                       q != nullptr ? entropy[row] : 0});

@@ -168,7 +168,9 @@ TEST(TokenLogprobs, WorkedExample) {
                                       {temperatures[t], true, 2});
       ASSERT_TRUE(out.ok());
       EXPECT_NEAR(out->logprob.item<double>(), want[t][y], 1e-6);
-      if (temperatures[t] == 1) EXPECT_NEAR(out->entropy.item<double>(), .832396, 1e-6);
+      if (temperatures[t] == 1) {
+        EXPECT_NEAR(out->entropy.item<double>(), .832396, 1e-6);
+      }
     }
   }
 }

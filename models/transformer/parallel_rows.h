@@ -1,0 +1,13 @@
+#pragma once
+#include <c10/util/FunctionRef.h>
+
+#include <cstdint>
+
+namespace sluice {
+
+/// f(begin, end) for disjoint ranges that cover [0, rows), on the threads that LibTorch's own
+/// operations use, at least `grain` rows to a thread. (at::parallel_for is serial in files that are
+/// compiled without OpenMP.) `f` must not throw.
+void parallel_rows(int64_t rows, int64_t grain, c10::function_ref<void(int64_t, int64_t)> f);
+
+}  // namespace sluice

@@ -28,14 +28,16 @@ TEST(ParallelRows, RunsOnSeveralThreads) {
   std::mutex mutex;
   std::condition_variable met;
   int inside = 0;
-  // Each half waits for the other: run one after the other they would never meet.
+  bool all_met = true;
+  // Each range waits until another has begun too: one after the other, the first would never meet
+  // it.
   parallel_rows(2 * at::get_num_threads(), 1, [&](int64_t, int64_t) {
     std::unique_lock lock(mutex);
     ++inside;
     met.notify_all();
-    met.wait_for(lock, std::chrono::seconds(20), [&] { return inside >= 2; });
+    all_met &= met.wait_for(lock, std::chrono::seconds(20), [&] { return inside >= 2; });
   });
-  EXPECT_GE(inside, 2);
+  EXPECT_TRUE(all_met);
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ TEST(CondVar, WaitsUntilTheConditionHolds) {
     }
   });
   {
-    MutexLock lock(counted.mutex);
-    counted.changed.wait(lock, [&]() SLUICE_REQUIRES(counted.mutex) { return counted.count == 3; });
+    const MutexLock lock(counted.mutex);
+    counted.changed.wait(counted.mutex,
+                         [&]() SLUICE_REQUIRES(counted.mutex) { return counted.count == 3; });
     EXPECT_EQ(counted.count, 3);
   }
   other.join();

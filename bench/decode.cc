@@ -1,9 +1,9 @@
-// Tokens per second of the engine while it decodes, SmolLM2-135M's shape, random weights, 2 threads.
-// decode-1: one sequence, bf16 and int8 weights, held against the rate at which the weights could be
-// read from memory (measured in the same run). decode-64 and decode-256: that many sequences at
-// once, 128-token prompts, 128 new tokens; held against `transformers` generate at its best batch,
-// and against the rate at which the machine multiplies (a share; the goal is the issue of the
-// largest batch only).
+// Tokens per second of the engine while it decodes, SmolLM2-135M's shape, random weights, 2
+// threads. decode-1: one sequence, bf16 and int8 weights, held against the rate at which the
+// weights could be read from memory (measured in the same run). decode-64 and decode-256: that many
+// sequences at once, 128-token prompts, 128 new tokens; held against `transformers` generate at its
+// best batch, and against the rate at which the machine multiplies (a share; the goal is the issue
+// of the largest batch only).
 #include "bench/engine_run.h"
 #include "bench/hardware.h"
 #include "bench/peer.h"
@@ -44,8 +44,7 @@ Result<Report> batched(const BenchOptions& options, int64_t batch) {
   at::set_num_threads(kThreads);
   ASSIGN_OR_RETURN(auto run, EngineRun::create({.seed = options.seed}));
   std::vector<double> peaks;
-  ASSIGN_OR_RETURN(const auto ours,
-                   rates(run, batch, [&] { peaks.push_back(gemm_peak() / 1e9); }));
+  ASSIGN_OR_RETURN(const auto ours, rates(run, batch, [&] { peaks.push_back(gemm_peak() / 1e9); }));
   auto rate = BenchResult::of("decode", ours, "tokens/s");
   rate.note = fmt::format("{} sequences, bf16 weights", batch);
   if (!options.peer_python.empty()) {
@@ -59,8 +58,8 @@ Result<Report> batched(const BenchOptions& options, int64_t batch) {
     rate.goal = Goal::at_least_ratio(5);
     rate.note += "; peer: " + peer.settings;
   }
-  auto share = BenchResult::once(
-      "of_gemm_peak", median(ours) * flops_per_token(run.engine()) / 1e9, "GFLOP/s");
+  auto share = BenchResult::once("of_gemm_peak", median(ours) * flops_per_token(run.engine()) / 1e9,
+                                 "GFLOP/s");
   share.peer = "fp32 product of 1,024";
   share.peer_value = median(peaks);
   share.peer_repeats = peaks;
@@ -77,8 +76,7 @@ Result<Report> run_decode_1(const BenchOptions& options) {
     ASSIGN_OR_RETURN(auto run, EngineRun::create({.weights = format, .seed = options.seed}));
     std::vector<double> bounds;
     ASSIGN_OR_RETURN(const auto ours, rates(run, 1, [&] {
-                       bounds.push_back(read_bandwidth() /
-                                        static_cast<double>(run.weight_bytes()));
+                       bounds.push_back(read_bandwidth() / static_cast<double>(run.weight_bytes()));
                      }));
     auto row = BenchResult::of(name_of(format), ours, "tokens/s");
     row.peer = "reading the weights";

@@ -24,8 +24,7 @@ Result<EngineRun> EngineRun::create(const Options& options) {
   if (options.packed) {
     engine.linear = [bytes = run.weight_bytes_, format = options.weights](
                         const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
-      ASSIGN_OR_RETURN(auto packed,
-                       PackedLinearOp::create(of.config(), of.parameters(), format));
+      ASSIGN_OR_RETURN(auto packed, PackedLinearOp::create(of.config(), of.parameters(), format));
       *bytes = packed->bytes();
       return std::shared_ptr<const LinearOp>(std::move(packed));
     };

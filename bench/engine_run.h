@@ -27,10 +27,10 @@ class EngineRun {
 
   /// When what happened, in seconds after the requests were handed in.
   struct Times {
-    double first = 0;            ///< all prompts are computed: the last first token came
+    double first = 0;  ///< all prompts are computed: the last first token came
     double end = 0;
-    int64_t tokens = 0;          ///< drawn
-    int64_t tokens_at_first = 0; ///< drawn until then
+    int64_t tokens = 0;           ///< drawn
+    int64_t tokens_at_first = 0;  ///< drawn until then
     /// Tokens per second of those that came after `first`.
     [[nodiscard]] double decode_rate() const {
       return static_cast<double>(tokens - tokens_at_first) / (end - first);

@@ -8,7 +8,6 @@
 #include "bench/program_run.h"
 #include "bench/programs.h"
 
-
 #include <algorithm>
 #include <cstdio>
 

@@ -14,9 +14,8 @@ Result<Report> run_prefill(const BenchOptions& options) {
   at::set_num_threads(2);
   Report report;
   for (const bool packed : {true, false}) {
-    ASSIGN_OR_RETURN(auto run,
-                     EngineRun::create({.packed = packed, .token_budget = 512,
-                                        .seed = options.seed}));
+    ASSIGN_OR_RETURN(
+        auto run, EngineRun::create({.packed = packed, .token_budget = 512, .seed = options.seed}));
     std::vector<double> rates;
     std::vector<double> peaks;
     for (int i = 0; i <= kRepeats; ++i) {

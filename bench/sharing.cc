@@ -1,7 +1,7 @@
-// What sequences gain from sharing keys and values, SmolLM2-135M's shape, random weights, 2 threads.
-// group: 64 prompts of 128 tokens, 8 samples each, against 512 requests of one sample without a
-// prefix cache. prefix: 64 requests whose 1,024 first tokens are the same: seconds to the first
-// token of a late one, against the first.
+// What sequences gain from sharing keys and values, SmolLM2-135M's shape, random weights, 2
+// threads. group: 64 prompts of 128 tokens, 8 samples each, against 512 requests of one sample
+// without a prefix cache. prefix: 64 requests whose 1,024 first tokens are the same: seconds to the
+// first token of a late one, against the first.
 #include "bench/engine_run.h"
 #include "bench/programs.h"
 
@@ -33,8 +33,8 @@ Result<Report> run_group(const BenchOptions& options) {
   row.peer_value = median(alone);
   row.peer_repeats = alone;
   row.goal = Goal::at_least_ratio(1.5);
-  row.note = fmt::format("{} prompts of 128 tokens x {} samples of {} tokens", kPrompts, kSamples,
-                         kNew);
+  row.note =
+      fmt::format("{} prompts of 128 tokens x {} samples of {} tokens", kPrompts, kSamples, kNew);
   return Report{row};
 }
 

@@ -1,6 +1,6 @@
 #include "inference/server/api_request.h"
 
-#include "inference/server/json_fields.h"
+#include "inference/server/body_fields.h"
 #include "models/io/json_text.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Result<Json> parse_body(std::string_view body) {
   return *std::move(json);
 }
 
-Status check_model(JsonFields& fields, const ServedModel& model) {
+Status check_model(BodyFields& fields, const ServedModel& model) {
   std::string name = model.name;
   fields.read("model", name);
   if (name == model.name) return {};
@@ -62,7 +62,7 @@ Status check_prompt(const std::vector<int64_t>& ids, const ServedModel& model, b
   return {};
 }
 
-void read_logit_bias(JsonFields& fields, SamplingParams& sampling) {
+void read_logit_bias(BodyFields& fields, SamplingParams& sampling) {
   const Json* bias = fields.find("logit_bias");
   if (bias == nullptr) return;
   fields.require(bias->is_object(), "'logit_bias' must be an object of token ids and numbers");
@@ -81,7 +81,7 @@ void read_logit_bias(JsonFields& fields, SamplingParams& sampling) {
 }
 
 /// What both endpoints take.
-void read_sampling(JsonFields& fields, GenRequest& request) {
+void read_sampling(BodyFields& fields, GenRequest& request) {
   SamplingParams& s = request.sampling;
   fields.read("n", s.n);
   fields.read("temperature", s.temperature);
@@ -110,7 +110,7 @@ void read_sampling(JsonFields& fields, GenRequest& request) {
                  "prompt_cache_key", "request_id"});
 }
 
-void read_format(JsonFields& fields) {
+void read_format(BodyFields& fields) {
   const Json* format = fields.find("response_format");
   if (format != nullptr) {
     const bool object =
@@ -128,14 +128,14 @@ void read_format(JsonFields& fields) {
   }
 }
 
-void read_stream(JsonFields& fields, ApiRequest& out) {
+void read_stream(BodyFields& fields, ApiRequest& out) {
   fields.read("stream", out.stream);
   const Json* options = fields.find("stream_options");
   if (options == nullptr) return;
   fields.require(options->is_object(), "'stream_options' must be an object");
   fields.require(out.stream, "'stream_options' is for streams only");
   if (!options->is_object()) return;
-  JsonFields inner(*options, "stream_options.");
+  BodyFields inner(*options, "stream_options.");
   inner.read("include_usage", out.include_usage);
   inner.ignore({"continuous_usage_stats", "include_obfuscation"});
   const Status status = inner.status();
@@ -232,7 +232,7 @@ Result<OrderedJson> read_messages(const OrderedJson& body) {
 
 /// The ids of a conversation.
 Result<std::vector<int64_t>> read_conversation(std::string_view body, const ServedModel& model,
-                                               JsonFields& fields) {
+                                               BodyFields& fields) {
   bool generation_prompt = true;
   fields.read("add_generation_prompt", generation_prompt);
   fields.only("add_special_tokens", false);
@@ -272,7 +272,7 @@ Result<std::vector<int64_t>> read_conversation(std::string_view body, const Serv
 
 Result<ApiRequest> read_completion(std::string_view body, const ServedModel& model) {
   ASSIGN_OR_RETURN(const Json json, parse_body(body));
-  JsonFields fields(json);
+  BodyFields fields(json);
   RETURN_IF_ERROR(check_model(fields, model));
   ApiRequest out;
   GenRequest request;
@@ -315,7 +315,7 @@ Result<ApiRequest> read_completion(std::string_view body, const ServedModel& mod
 
 Result<ApiRequest> read_chat(std::string_view body, const ServedModel& model) {
   ASSIGN_OR_RETURN(const Json json, parse_body(body));
-  JsonFields fields(json);
+  BodyFields fields(json);
   RETURN_IF_ERROR(check_model(fields, model));
   ApiRequest out;
   out.chat = true;
@@ -350,7 +350,7 @@ Result<ApiRequest> read_chat(std::string_view body, const ServedModel& model) {
 
 Result<std::vector<int64_t>> read_tokenize(std::string_view body, const ServedModel& model) {
   ASSIGN_OR_RETURN(const Json json, parse_body(body));
-  JsonFields fields(json);
+  BodyFields fields(json);
   RETURN_IF_ERROR(check_model(fields, model));
   if (json.contains("messages")) return read_conversation(body, model, fields);
   std::string prompt;
@@ -364,7 +364,7 @@ Result<std::vector<int64_t>> read_tokenize(std::string_view body, const ServedMo
 
 Result<std::string> read_detokenize(std::string_view body, const ServedModel& model) {
   ASSIGN_OR_RETURN(const Json json, parse_body(body));
-  JsonFields fields(json);
+  BodyFields fields(json);
   RETURN_IF_ERROR(check_model(fields, model));
   std::vector<int64_t> tokens;
   fields.read("tokens", tokens);

@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// JSON has no infinity.
 double finite(float logprob) {
@@ -20,19 +20,19 @@ int64_t characters(const std::string& text) {
   return n;
 }
 
-Json bytes_of(const std::string& text) {
-  Json out = Json::array();
+OrderedJson bytes_of(const std::string& text) {
+  OrderedJson out = OrderedJson::array();
   for (const char c : text) out.push_back(static_cast<unsigned char>(c));
   return out;
 }
 
-Json finish_of(FinishReason reason) {
+OrderedJson finish_of(FinishReason reason) {
   if (reason == FinishReason::None) return nullptr;
   return std::string(name(reason));
 }
 
-Json ids_of(const std::vector<SampledToken>& tokens) {
-  Json out = Json::array();
+OrderedJson ids_of(const std::vector<SampledToken>& tokens) {
+  OrderedJson out = OrderedJson::array();
   for (const SampledToken& token : tokens) out.push_back(token.token);
   return out;
 }
@@ -63,8 +63,8 @@ int http_status(const Status& status) noexcept {
   }
 }
 
-std::string json_text(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string json_text(const OrderedJson& value) {
+  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string api_error(int status, const std::string& message) {
@@ -86,7 +86,7 @@ ApiResponse::ApiResponse(const ApiRequest& request, const ServedModel& model, st
   choices_.resize(static_cast<size_t>(choices));
 }
 
-Json ApiResponse::frame(bool chunk) const {
+OrderedJson ApiResponse::frame(bool chunk) const {
   std::string object = request_.chat ? "chat.completion" : "text_completion";
   if (request_.chat && chunk) object += ".chunk";
   return {{"id", id_}, {"object", object}, {"created", created_}, {"model", model_.name}};
@@ -209,7 +209,7 @@ std::string ApiResponse::token_text(int64_t token) const {
   return model_.tokenizer->decode({&id, 1}, {.skip_special_tokens = false});
 }
 
-Json ApiResponse::chat_logprobs(const std::vector<SampledToken>& tokens) const {
+OrderedJson ApiResponse::chat_logprobs(const std::vector<SampledToken>& tokens) const {
   const auto entry = [&](int64_t token, float logprob) {
     const std::string text = token_text(token);
     return Json{{"token", text}, {"logprob", finite(logprob)}, {"bytes", bytes_of(text)}};
@@ -226,8 +226,8 @@ Json ApiResponse::chat_logprobs(const std::vector<SampledToken>& tokens) const {
   return {{"content", std::move(content)}};
 }
 
-Json ApiResponse::text_logprobs(const std::vector<SampledToken>& tokens,
-                                int64_t& characters_so_far) const {
+OrderedJson ApiResponse::text_logprobs(const std::vector<SampledToken>& tokens,
+                                       int64_t& characters_so_far) const {
   Json out{{"tokens", Json::array()},
            {"token_logprobs", Json::array()},
            {"top_logprobs", Json::array()},
@@ -248,8 +248,8 @@ Json ApiResponse::text_logprobs(const std::vector<SampledToken>& tokens,
   return out;
 }
 
-Json ApiResponse::echoed_logprobs(const Choice& choice, size_t prompt,
-                                  const std::vector<float>& scores) const {
+OrderedJson ApiResponse::echoed_logprobs(const Choice& choice, size_t prompt,
+                                         const std::vector<float>& scores) const {
   std::vector<SampledToken> all;
   const std::vector<int64_t>& ids = request_.requests[prompt].prompt;
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -267,7 +267,7 @@ Json ApiResponse::echoed_logprobs(const Choice& choice, size_t prompt,
   return out;
 }
 
-Json ApiResponse::usage_of(const Usage& usage) const {
+OrderedJson ApiResponse::usage_of(const Usage& usage) const {
   return {{"prompt_tokens", usage.prompt_tokens},
           {"completion_tokens", usage.completion_tokens},
           {"total_tokens", usage.prompt_tokens + usage.completion_tokens},

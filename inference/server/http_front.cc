@@ -110,7 +110,8 @@ void fill(httplib::Response& out, HttpResponse in) {
 
 class HttpFront::Server final : private httplib::Server {
  public:
-  Server(Options options, Hooks hooks) : options_(std::move(options)), hooks_(std::move(hooks)) {
+  Server(HttpFront::Options options, Hooks hooks)
+      : options_(std::move(options)), hooks_(std::move(hooks)) {
     set_payload_max_length(options_.max_body_bytes);
     set_keep_alive_max_count(std::numeric_limits<int>::max());
     set_keep_alive_timeout(options_.idle_ms / 1000);
@@ -276,7 +277,7 @@ class HttpFront::Server final : private httplib::Server {
     current = {};
   }
 
-  const Options options_;
+  const HttpFront::Options options_;
   const Hooks hooks_;
   Flag drain_;
   Flag stop_;

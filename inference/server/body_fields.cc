@@ -1,4 +1,4 @@
-#include "inference/server/json_fields.h"
+#include "inference/server/body_fields.h"
 
 #include "dataflow/base/nearest.h"
 
@@ -27,39 +27,39 @@ std::string_view json_kind(const Json& value) {
   }
 }
 
-JsonFields::JsonFields(const Json& object, std::string where)
+BodyFields::BodyFields(const Json& object, std::string where)
     : object_(object), where_(std::move(where)) {}
 
-const Json* JsonFields::find(const char* name) {
+const Json* BodyFields::find(const char* name) {
   known_.emplace_back(name);
   const auto at = object_.find(name);
   return at == object_.end() || at->is_null() ? nullptr : &*at;
 }
 
-void JsonFields::require(bool fine, const std::string& otherwise) {
+void BodyFields::require(bool fine, const std::string& otherwise) {
   if (!fine && fault_.ok()) fault_ = Status(Code::InvalidArgument, otherwise);
 }
 
-void JsonFields::wrong_type(const char* name, const char* expected, const Json& value) {
+void BodyFields::wrong_type(const char* name, const char* expected, const Json& value) {
   require(false,
           fmt::format("'{}{}' must be {}, not {}", where_, name, expected, json_kind(value)));
 }
 
-void JsonFields::read(const char* name, bool& out) {
+void BodyFields::read(const char* name, bool& out) {
   const Json* value = find(name);
   if (value == nullptr) return;
   if (!value->is_boolean()) return wrong_type(name, "true or false", *value);
   out = value->get<bool>();
 }
 
-void JsonFields::read(const char* name, std::string& out) {
+void BodyFields::read(const char* name, std::string& out) {
   const Json* value = find(name);
   if (value == nullptr) return;
   if (!value->is_string()) return wrong_type(name, "a string", *value);
   out = value->get<std::string>();
 }
 
-bool JsonFields::integer(const char* name, int64_t least, int64_t most, int64_t& out) {
+bool BodyFields::integer(const char* name, int64_t least, int64_t most, int64_t& out) {
   const Json* value = find(name);
   if (value == nullptr) return false;
   if (!value->is_number_integer()) {
@@ -77,14 +77,14 @@ bool JsonFields::integer(const char* name, int64_t least, int64_t most, int64_t&
   return true;
 }
 
-void JsonFields::read(const char* name, float& out) {
+void BodyFields::read(const char* name, float& out) {
   const Json* value = find(name);
   if (value == nullptr) return;
   if (!value->is_number()) return wrong_type(name, "a number", *value);
   out = value->get<float>();
 }
 
-void JsonFields::read(const char* name, std::vector<int64_t>& out) {
+void BodyFields::read(const char* name, std::vector<int64_t>& out) {
   const Json* value = find(name);
   if (value == nullptr) return;
   if (!value->is_array()) return wrong_type(name, "a list of whole numbers", *value);
@@ -97,7 +97,7 @@ void JsonFields::read(const char* name, std::vector<int64_t>& out) {
   out = std::move(list);
 }
 
-void JsonFields::read_texts(const char* name, std::vector<std::string>& out) {
+void BodyFields::read_texts(const char* name, std::vector<std::string>& out) {
   const Json* value = find(name);
   if (value == nullptr) return;
   if (value->is_string()) {
@@ -113,18 +113,18 @@ void JsonFields::read_texts(const char* name, std::vector<std::string>& out) {
   out = std::move(list);
 }
 
-void JsonFields::ignore(std::initializer_list<const char*> names) {
+void BodyFields::ignore(std::initializer_list<const char*> names) {
   known_.insert(known_.end(), names.begin(), names.end());
 }
 
-void JsonFields::only(const char* name, const Json& value) {
+void BodyFields::only(const char* name, const Json& value) {
   const Json* given = find(name);
   if (given == nullptr) return;
   require(*given == value,
           fmt::format("'{}{}' is not supported (only {} is)", where_, name, value.dump()));
 }
 
-Status JsonFields::status() const {
+Status BodyFields::status() const {
   RETURN_IF_ERROR(fault_);
   for (const auto& [name, value] : object_.items()) {
     if (std::ranges::find(known_, name) != known_.end()) continue;

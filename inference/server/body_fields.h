@@ -17,10 +17,10 @@ namespace sluice {
 /// Reads the members of a JSON object one by one, strictly: a member of another type, out of its
 /// type's range, or that nobody asked for is a fault. null counts as absent. The first fault is
 /// kept; what it concerns stays as it was.
-class JsonFields {
+class BodyFields {
  public:
   /// `where` stands before names in messages ("stream_options.").
-  explicit JsonFields(const nlohmann::json& object, std::string where = {});
+  explicit BodyFields(const nlohmann::json& object, std::string where = {});
 
   /// The member, or null when it is absent.
   const nlohmann::json* find(const char* name);

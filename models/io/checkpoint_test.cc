@@ -1,6 +1,7 @@
 #include "models/io/checkpoint.h"
 
 #include "dataflow/base/files.h"
+#include "models/io/end_tokens.h"
 #include "models/io/gguf_model.h"
 #include "models/io/gguf_writer.h"
 #include "models/io/hf_writer.h"
@@ -337,6 +338,15 @@ TEST(JsonText, RefusesWhatIsNotStrictJson) {
   EXPECT_THAT(said(std::string(100, '[')), HasSubstr("deeper than 8"));
   EXPECT_THAT(said("\"\xc3\x28\""), HasSubstr("not UTF-8 at byte 1"));
   EXPECT_THAT(said(std::string(2000, ' ')), HasSubstr("above the limit"));
+}
+
+TEST(EndTokens, ComeFromTheGenerationConfigOrElseTheConfig) {
+  const auto folder = Checkpoint::open(SLUICE_SOURCE_DIR "/models/io/testdata/tiny_llama");
+  ASSERT_TRUE(folder.ok()) << folder.status().message();
+  EXPECT_EQ(end_tokens_of(**folder), std::vector<int64_t>{2});
+  const auto gguf = Checkpoint::open(SLUICE_SOURCE_DIR "/models/io/testdata/tiny_llama.gguf");
+  ASSERT_TRUE(gguf.ok()) << gguf.status().message();
+  EXPECT_EQ(end_tokens_of(**gguf), std::vector<int64_t>{2});
 }
 
 }  // namespace

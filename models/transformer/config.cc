@@ -5,6 +5,9 @@ namespace {
 
 // Products of two sizes stay far from overflow below this.
 constexpr int64_t kMaxSize = int64_t{1} << 30;
+// Every expert of every layer has parameters by name: a few numbers in a file must not be enough to
+// fill the memory with them. The largest open models have 25,000.
+constexpr int64_t kMaxExperts = int64_t{1} << 17;
 
 Status in_range(std::string_view what, int64_t value, int64_t low, int64_t high = kMaxSize) {
   if (value >= low && value <= high) return {};
@@ -31,8 +34,12 @@ Status check_gated_delta(const GatedDeltaConfig& g) {
 
 Status check_rope(const RopeConfig& rope, int64_t head_dim) {
   if (rope.type == RopeType::None) return {};
+  const double share = rope.partial_rotary_factor;
+  if (!(share > 0 && share <= 1)) {
+    return invalid_argument("partial_rotary_factor is {}, must be above 0 and at most 1", share);
+  }
   const int64_t dim = rotary_dim(rope, head_dim);
-  if (dim < 2 || dim % 2 != 0 || dim > head_dim) {
+  if (dim < 2 || dim % 2 != 0) {
     return invalid_argument("{} of {} head dimensions are rotated: must be even and at least 2",
                             dim, head_dim);
   }
@@ -66,11 +73,16 @@ Status check(const TransformerConfig& c) {
   }
   if (!(c.norm_eps >= 0)) return invalid_argument("the norm's epsilon is {}", c.norm_eps);
   RETURN_IF_ERROR(check_rope(c.rope, c.head_dim));
+  int64_t experts = 0;
   for (const LayerConfig& layer : c.layers) {
     RETURN_IF_ERROR(in_range("sliding_window", layer.window, 0));
-    if (layer.experts) RETURN_IF_ERROR(check_experts(c.experts));
+    if (layer.experts) {
+      RETURN_IF_ERROR(check_experts(c.experts));
+      experts += c.experts.count;
+    }
     if (layer.mixer == MixerKind::GatedDelta) RETURN_IF_ERROR(check_gated_delta(c.gated_delta));
   }
+  RETURN_IF_ERROR(in_range("num_experts of all layers", experts, 0, kMaxExperts));
   if (c.head == HeadKind::Classifier) RETURN_IF_ERROR(in_range("num_labels", c.num_labels, 1));
   return {};
 }

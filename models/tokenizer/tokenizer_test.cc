@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace sluice {
@@ -212,6 +214,21 @@ TEST(Tokenizer, ScoresAreReadAsTheReferenceReadsThem) {
   EXPECT_GT(doc->root().item(4).real(), 1.2e22);
 }
 
+TEST(Tokenizer, ReplacementsOfACharsmapBeginAtCharacters) {
+  // A trie that maps the space to one of the replacements "\xC3\xA9": at byte 0 or at byte 1.
+  const auto ids = [](const std::string& at) {
+    const auto made =
+        Tokenizer::from_json(R"({"model":{"type":"Unigram","unk_id":0,)"
+                             R"("vocab":[["<unk>",0.0],["a",-1.0],[" ",-2.0],["\u00e9",-2.0]]},)"
+                             R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"i)" +
+                             std::string(175, 'A') + "IAUAAA" + at + "AAADDqQA=\"}}");
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *(*made)->encode("a ");
+  };
+  EXPECT_THAT(ids("A"), ElementsAre(1, 3));
+  EXPECT_THAT(ids("E"), ElementsAre(1, 2)) << "half a character is no replacement";
+}
+
 TEST(TokenizerErrors, NameTheKey) {
   File file;
   file.merges = R"(["a b","a b c"])";
@@ -296,6 +313,21 @@ TEST(TokenizerErrors, DocumentsThatAreNotJsonAreRefused) {
     EXPECT_EQ(made.status().message().find('\n'), std::string::npos) << made.status().message();
     EXPECT_TRUE(made.status().message().starts_with("tokenizer.json"));
   }
+}
+
+TEST(TokenizerErrors, QuotedTokensStayOnOneLine) {
+  File file;
+  file.vocab = R"({"a\nb":0,"a\nb":1})";
+  EXPECT_THAT(Tokenizer::from_json(file.text()).status().message(), HasSubstr("\"a?b\" stands"));
+}
+
+TEST(TokenizerErrors, FilesThatCannotBeOneAreNotRead) {
+  EXPECT_THAT(Tokenizer::load("/dev/zero").status().message(), HasSubstr("not a regular file"));
+  const std::string path = ::testing::TempDir() + "sluice-large-tokenizer.json";
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, uint64_t{1} << 33);  // holes: it takes no space
+  EXPECT_THAT(Tokenizer::load(path).status().message(), HasSubstr("at most"));
+  std::filesystem::remove(path);
 }
 
 TEST(TokenizerErrors, StepsThatMultiplyATextAreStopped) {

@@ -208,6 +208,37 @@ TEST(ChatTemplate, GeneratedSpansAreBytesOfTheText) {
       "1");
 }
 
+TEST(ChatTemplate, GeneratedSpansOutsideTheTextAreRefused) {
+  EXPECT_EQ(message("{% set x %}{% generation %}abc{% endgeneration %}{% endset %}"),
+            "chat template line 1: the text of a generation block is not written where the block "
+            "stands");
+}
+
+TEST(ChatTemplate, RangesHoldNoNumberOfMoreThan64Bits) {
+  EXPECT_EQ(render("{{ 2.0 in range(3) }} {{ 2.5 in range(3) }} {{ 1e300 in range(3) }} "
+                   "{{ -1e300 in range(3) }} {{ (1e300 * 1e300) in range(3) }}")
+                ->text,
+            "True False False False False");
+}
+
+TEST(ChatTemplate, AContinuedMessageEndsTheTextAndItsSpan) {
+  const auto chat = ChatTemplate::parse(
+      "{% for m in messages %}<{% generation %}{{ m.content }}!{% endgeneration %}>{% endfor %}");
+  ASSERT_TRUE(chat.ok());
+  ChatOptions options;
+  options.continue_final_message = true;
+  const Json messages = {{{"role", "user"}, {"content", "a"}},
+                         {{"role", "assistant"}, {"content", "b "}}};
+  const auto out = chat->render(messages, options);
+  ASSERT_TRUE(out.ok()) << out.status().message();
+  EXPECT_EQ(out->text, "<a!><b ");
+  EXPECT_EQ(out->generated, (std::vector<TextSpan>{{1, 3}, {5, 7}}));
+  EXPECT_FALSE(chat->render(Json::array(), options).ok());
+  EXPECT_FALSE(ChatTemplate::parse("fixed")->render(messages, options).ok());
+  options.add_generation_prompt = true;
+  EXPECT_EQ(chat->render(messages, options).status().code(), Code::InvalidArgument);
+}
+
 TEST(ChatTemplate, VariablesWinOverSpecialTokens) {
   ChatOptions options;
   options.special_tokens = {{"bos_token", "<s>"}};

@@ -75,6 +75,7 @@ TEST(GgufHeader, EveryMalformedFileHasItsOwnMessage) {
   EXPECT_THAT(message(b), HasSubstr("ends inside the magic"));
   EXPECT_THAT(message(b.put<uint32_t>(1).put<uint64_t>(0)), HasSubstr("not a GGUF file"));
   EXPECT_THAT(message(b.head(0, 0, 1)), HasSubstr("version 1"));
+  EXPECT_THAT(message(b.head(0, 0, 3U << 24)), HasSubstr("big-endian"));
   EXPECT_THAT(message(b.head(uint64_t{1} << 60, 0)), HasSubstr("do not fit"));
   EXPECT_THAT(message(b.head(0, uint64_t{1} << 60)), HasSubstr("do not fit"));
   EXPECT_THAT(message(b.head(1, 0).tensor("x", {1, 1, 1, 1, 1}, 0, 0)), HasSubstr("5 dimensions"));

@@ -159,7 +159,7 @@ Status write_gguf(const std::string& path, const GgufMetadata& metadata,
     offset = padded(offset + bytes);
   }
   const std::string zeros(kAlignment, '\0');
-  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path, /*fresh=*/true));
   RETURN_IF_ERROR(file.write(head.bytes()));
   const auto pad = [&] {
     return file.write(std::string_view(zeros).substr(0, padded(file.size()) - file.size()));

@@ -8,20 +8,20 @@ namespace sluice {
 namespace {
 
 using Node = std::unique_ptr<RegexNode>;
-using Kind = RegexNode::Kind;
+using NodeKind = RegexNode::Kind;
 
-Node make(Kind kind) {
+Node make(NodeKind kind) {
   auto node = std::make_unique<RegexNode>();
   node->kind = kind;
   return node;
 }
 Node character(CodePoints set) {
-  Node node = make(Kind::Character);
+  Node node = make(NodeKind::Character);
   node->set = std::move(set);
   return node;
 }
 Node repeat(Node child, int32_t least, int32_t most) {
-  Node node = make(Kind::Repeat);
+  Node node = make(NodeKind::Repeat);
   node->least = least;
   node->most = most;
   node->children.push_back(std::move(child));
@@ -73,7 +73,7 @@ class Parser {
 
   Result<Node> choice(int depth) {
     if (depth > RegexLimits::kMaxDepth) return wrong("groups are nested too deeply");
-    Node out = make(Kind::Choice);
+    Node out = make(NodeKind::Choice);
     do {
       ASSIGN_OR_RETURN(Node branch, sequence(depth));
       out->children.push_back(std::move(branch));
@@ -83,7 +83,7 @@ class Parser {
   }
 
   Result<Node> sequence(int depth) {
-    Node out = make(Kind::Sequence);
+    Node out = make(NodeKind::Sequence);
     const bool outermost = depth == 0;
     const bool from_start = outermost && take("^");
     bool to_end = false;

@@ -1,7 +1,7 @@
 #include "inference/server/api_request.h"
 
 #include "inference/server/body_fields.h"
-#include "models/io/json_text.h"
+#include "models/json/strict_json.h"
 
 #include <algorithm>
 
@@ -11,10 +11,14 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-Result<Json> parse_body(std::string_view body) {
+JsonLimits body_limits() {
   JsonLimits limits;
   limits.max_bytes = size_t{64} << 20;
-  auto json = parse_json(body, limits);
+  return limits;
+}
+
+Result<Json> parse_body(std::string_view body) {
+  auto json = parse_json(body, body_limits());
   if (!json.ok()) return json.status().with_context("the body is not JSON");
   if (!json->is_object()) {
     return invalid_argument("the body must be a JSON object, not {}", json_kind(*json));
@@ -254,7 +258,7 @@ Result<std::vector<int64_t>> read_conversation(std::string_view body, const Serv
                             model.templates.status().message());
   }
   // Templates print tools and arguments in the order in which they were given.
-  const OrderedJson ordered = OrderedJson::parse(body, nullptr, false);
+  ASSIGN_OR_RETURN(const OrderedJson ordered, parse_ordered_json(body, body_limits()));
   ASSIGN_OR_RETURN(const OrderedJson messages, read_messages(ordered));
   const bool with_tools = tools != nullptr && !tools->empty() && choice != "none";
   ChatOptions options;

@@ -57,7 +57,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   TransformerConfig config = model.config();
   if (config.head != HeadKind::Language) return invalid_argument("the model has no language head");
   GenerationLimits limits;
-  limits.max_length = options.max_length > 0 ? options.max_length : config.max_positions;
+  limits.max_length = options.max_length > 0 ? options.max_length : context_length(config);
   if (config.learned_positions && limits.max_length > config.max_positions) {
     return invalid_argument("sequences of {} tokens; the model has {} positions", limits.max_length,
                             config.max_positions);

@@ -22,7 +22,7 @@ struct EngineOptions {
   int32_t blocks = 0;                   ///< instead of kv_bytes
   int32_t block_size = 32;
   SchedulerOptions scheduler;       ///< its max_length is the engine's
-  int64_t max_length = 0;           ///< tokens of a sequence; 0: the model's positions
+  int64_t max_length = 0;           ///< tokens of a sequence; 0: the model's context
   int64_t vocabulary = 0;           ///< ids that may be drawn and given; 0: all rows of the head
   std::vector<int64_t> end_tokens;  ///< that end a text; empty: the config's
   uint64_t seed = 0;                ///< of requests without one

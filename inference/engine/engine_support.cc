@@ -1,6 +1,7 @@
 #include "inference/engine/engine_support.h"
 
 #include "dataflow/base/random.h"
+#include "inference/kernels/packed_linear_op.h"
 #include "models/transformer/golden_support.h"
 
 #include <ATen/Parallel.h>
@@ -24,6 +25,16 @@ EngineOptions options() {
   o.block_size = 4;
   o.scheduler.token_budget = 32;
   o.scheduler.long_prefill = 0;
+  return o;
+}
+
+EngineOptions exact_options() {
+  EngineOptions o = options();
+  o.linear = [](const Transformer& m) -> Result<std::shared_ptr<const LinearOp>> {
+    ASSIGN_OR_RETURN(auto op,
+                     PackedLinearOp::create(m.config(), m.parameters(), WeightFormat::Fp32));
+    return std::shared_ptr<const LinearOp>(std::move(op));
+  };
   return o;
 }
 

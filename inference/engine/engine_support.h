@@ -17,6 +17,8 @@ inline constexpr VersionTag kVersion2{1, 1, 2, 22};
 
 /// A budget of 32 tokens, 64 blocks of 4, no end tokens.
 EngineOptions options();
+/// The same in exact mode.
+EngineOptions exact_options();
 
 /// Runs requests and keeps what came of them.
 class Runner {

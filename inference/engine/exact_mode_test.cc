@@ -4,7 +4,6 @@
 #include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/exact_attention_op.h"
 #include "inference/kernels/exact_linear_op.h"
-#include "inference/kernels/packed_linear_op.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -14,16 +13,6 @@ namespace sluice {
 namespace {
 
 using namespace engine_support;  // NOLINT(google-build-using-namespace)
-
-EngineOptions exact_options() {
-  EngineOptions o = options();
-  o.linear = [](const Transformer& m) -> Result<std::shared_ptr<const LinearOp>> {
-    ASSIGN_OR_RETURN(auto op,
-                     PackedLinearOp::create(m.config(), m.parameters(), WeightFormat::Fp32));
-    return std::shared_ptr<const LinearOp>(std::move(op));
-  };
-  return o;
-}
 
 /// log softmax(logits)[token] of each token behind `from`, by the training forward.
 std::vector<float> trained(const Transformer& m, const std::vector<int64_t>& tokens, size_t from) {

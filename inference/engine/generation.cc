@@ -21,7 +21,7 @@ Status check(const GenRequest& request, const GenerationLimits& limits) {
   }
   const int64_t more = request.sampling.max_tokens > 0 ? 1 : 0;
   if (prompt + generated + more > limits.max_length) {
-    return invalid_argument("{} tokens leave no room in the {} of the longest sequence",
+    return invalid_argument("the prompt has {} tokens, the model takes {} with the output",
                             prompt + generated, limits.max_length);
   }
   if (generated > 0 && generated >= request.sampling.max_tokens) {

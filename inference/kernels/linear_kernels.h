@@ -40,8 +40,8 @@ struct LinearWeights {
 /// its factor). So it depends on its own row alone, neither on how many rows there are nor on the
 /// variant: all tables give the same bits.
 struct LinearKernels {
-  /// Floats that multiply() needs of scratch, for any call with `in` inputs.
-  int64_t (*scratch)(int64_t in) = nullptr;
+  /// Floats that multiply() needs of scratch.
+  int64_t (*scratch)() = nullptr;
   /// y[r][column] of panels [begin, end) for `rows` rows of x. `bias` is indexed by column and may
   /// be null. Calls for disjoint panels may run at once, each with its own scratch.
   void (*multiply)(const LinearWeights& w, int64_t begin, int64_t end, const float* x, int64_t ldx,

@@ -6,31 +6,40 @@
 #include "inference/kernels/simd16.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace sluice {
 namespace {
 
 constexpr int64_t kPanel = LinearPanel::kWidth;
 #if defined(__AVX512F__)
-constexpr int kTileRows = 12;  // rows and panels of one register tile
-constexpr int kTilePanels = 2;
-constexpr int kDirectSums = 8;  // vectors of sums where weights are decoded in registers
+constexpr int kWideRows = 12;  // rows of a register tile where 32 registers hold it
+constexpr int kNarrowRows = 12;
+constexpr int kPanelsAtOnce = 2;
+constexpr int kDirectSums = 8;  // vectors of sums with few rows
 #elif defined(__AVX2__)
-constexpr int kTileRows = 6;
-constexpr int kTilePanels = 1;
+constexpr int kWideRows = 6;    // of a register tile of 16 registers
+constexpr int kNarrowRows = 4;  // where some hold weights before and after decoding
+constexpr int kPanelsAtOnce = 1;
 constexpr int kDirectSums = 4;
 #else
-constexpr int kTileRows = 4;
-constexpr int kTilePanels = 1;
+constexpr int kWideRows = 4;
+constexpr int kNarrowRows = 4;
+constexpr int kPanelsAtOnce = 1;
 constexpr int kDirectSums = 4;
 #endif
-constexpr int kDirectRows = 4;      // up to so many rows weights are not decoded to memory
-constexpr int64_t kDepth = 256;     // inputs of one decoded tile: 16 KiB, half of an L1 cache
-constexpr int64_t kRowBlock = 192;  // rows whose inputs (192 KiB) stay in the L2 cache
+constexpr int kDirectRows = 4;      // up to so many, one pass over each panel serves all rows
+constexpr int64_t kDepth = 256;     // inputs of a block: 16 KiB of a panel, half of an L1 cache
+constexpr int64_t kRowBlock = 192;  // rows of a block: their inputs, 192 KiB, fit an L2 cache
 
+// How each format is read: kStep inputs at a time, number I of them by get<I>(). Decoding in
+// registers hides behind the multiplications, for any number of rows.
 struct Fp32Weights {
   using Number = float;
   static constexpr int64_t kStep = 1;
+  static constexpr bool kScaled = false;
+  static constexpr int kTileRows = kWideRows;
+  static constexpr int kTilePanels = kPanelsAtOnce;
   template <int I>
   static F16 get(const float* w) {
     return load16(w);
@@ -39,6 +48,9 @@ struct Fp32Weights {
 struct Bf16Weights {
   using Number = uint16_t;
   static constexpr int64_t kStep = 2;
+  static constexpr bool kScaled = false;
+  static constexpr int kTileRows = kNarrowRows;
+  static constexpr int kTilePanels = kPanelsAtOnce;
   template <int I>
   static F16 get(const uint16_t* w) {
     if constexpr (I == 0) return first_of_pairs(w);
@@ -48,6 +60,9 @@ struct Bf16Weights {
 struct Int8Weights {
   using Number = int8_t;
   static constexpr int64_t kStep = 4;
+  static constexpr bool kScaled = true;
+  static constexpr int kTileRows = kNarrowRows;
+  static constexpr int kTilePanels = kPanelsAtOnce;
   template <int I>
   static F16 get(const int8_t* w) {
     return of_quads<I>(w);
@@ -56,10 +71,9 @@ struct Int8Weights {
 // What of_quads() multiplied by comes out with the factor.
 constexpr float kQuadFactor = 1.0F / 16777216.0F;
 
-/// Input k of row r is x[k * step + r * stride].
+/// Input k of row r is x[k + r * stride].
 struct Inputs {
   const float* x;
-  int64_t step;
   int64_t stride;
 };
 
@@ -85,19 +99,19 @@ inline void chain(const Inputs& in, int64_t count, const typename Weights::Numbe
   for (; k + kStep <= count; k += kStep) {
     const int64_t at = k * kPanel;
     add_products<Weights, R, P, 0>(in, x, w, at, sum);
-    if constexpr (kStep >= 2) add_products<Weights, R, P, 1>(in, x + in.step, w, at, sum);
+    if constexpr (kStep >= 2) add_products<Weights, R, P, 1>(in, x + 1, w, at, sum);
     if constexpr (kStep == 4) {
-      add_products<Weights, R, P, 2>(in, x + 2 * in.step, w, at, sum);
-      add_products<Weights, R, P, 3>(in, x + 3 * in.step, w, at, sum);
+      add_products<Weights, R, P, 2>(in, x + 2, w, at, sum);
+      add_products<Weights, R, P, 3>(in, x + 3, w, at, sum);
     }
-    x += kStep * in.step;
+    x += kStep;
   }
   if constexpr (kStep >= 2) {
     const int64_t at = k * kPanel;
     if (k < count) add_products<Weights, R, P, 0>(in, x, w, at, sum);
     if constexpr (kStep == 4) {
-      if (k + 1 < count) add_products<Weights, R, P, 1>(in, x + in.step, w, at, sum);
-      if (k + 2 < count) add_products<Weights, R, P, 2>(in, x + 2 * in.step, w, at, sum);
+      if (k + 1 < count) add_products<Weights, R, P, 1>(in, x + 1, w, at, sum);
+      if (k + 2 < count) add_products<Weights, R, P, 2>(in, x + 2, w, at, sum);
     }
   }
 }
@@ -126,18 +140,18 @@ inline void finish(const Outputs& out, const LinearPanel& panel, int64_t row, F1
 }
 
 /// One tile over one stretch of inputs. `factors` (Int8 only) are those of its group, [P][16].
-template <class Weights, int R, int P, bool kScaled>
+template <class Weights, int R, int P>
 inline void tile(const Inputs& in, int64_t count, const typename Weights::Number* const (&w)[P],
                  const LinearPanel* panels, const float* const (&factors)[P], const Outputs& out) {
   F16 sum[R][P];
   for (int r = 0; r < R; ++r) {
-    for (int p = 0; p < P; ++p) sum[r][p] = kScaled ? zero16() : begun(out, panels[p], r);
+    for (int p = 0; p < P; ++p) sum[r][p] = Weights::kScaled ? zero16() : begun(out, panels[p], r);
   }
   chain<Weights, R, P>(in, count, w, sum);
   for (int r = 0; r < R; ++r) {
     for (int p = 0; p < P; ++p) {
       F16 total = sum[r][p];
-      if constexpr (kScaled) {
+      if constexpr (Weights::kScaled) {
         total = fma(mul(total, all16(kQuadFactor)), load16(factors[p]), begun(out, panels[p], r));
       }
       finish(out, panels[p], r, total);
@@ -154,8 +168,8 @@ inline void direct_panels(const LinearWeights& w, int64_t panel, const Inputs& i
   const Number* at[P];
   const float* factors[P] = {};
   for (int p = 0; p < P; ++p) at[p] = data + (panel + p) * w.panel_stride;
-  if constexpr (Weights::kStep < 4) {
-    return tile<Weights, R, P, false>(in, w.in, at, w.panels + panel, factors, out);
+  if constexpr (!Weights::kScaled) {
+    return tile<Weights, R, P>(in, w.in, at, w.panels + panel, factors, out);
   } else {
     const int64_t groups = w.groups();
     Inputs part = in;
@@ -165,9 +179,8 @@ inline void direct_panels(const LinearWeights& w, int64_t panel, const Inputs& i
         at[p] = data + (panel + p) * w.panel_stride + from * kPanel;
         factors[p] = w.factors + ((panel + p) * groups + g) * kPanel;
       }
-      part.x = in.x + from * in.step;
-      tile<Weights, R, P, true>(part, std::min(w.group, w.in - from), at, w.panels + panel, factors,
-                                out);
+      part.x = in.x + from;
+      tile<Weights, R, P>(part, std::min(w.group, w.in - from), at, w.panels + panel, factors, out);
       out.first = false;
     }
   }
@@ -204,139 +217,104 @@ void direct_rows(const LinearWeights& w, int64_t begin, int64_t end, const Input
   }
 }
 
-// ---- Many rows: weights are decoded once to a tile in cache and multiply every row ----
+// ---- Many rows: a block of inputs stays in cache while all panels multiply it ----
 
-template <class Weights>
-inline void decode(const typename Weights::Number* w, int64_t count, float* out) {
-  constexpr int64_t kStep = Weights::kStep;
-  for (int64_t k = 0; k < count; k += kStep) {  // zeros lie behind the last input
-    store16(out, Weights::template get<0>(w));
-    if constexpr (kStep >= 2) store16(out + kPanel, Weights::template get<1>(w));
-    if constexpr (kStep == 4) {
-      store16(out + 2 * kPanel, Weights::template get<2>(w));
-      store16(out + 3 * kPanel, Weights::template get<3>(w));
-    }
-    w += kStep * kPanel;
-    out += kStep * kPanel;
-  }
-}
-
-/// Inputs [from, from + count) of one panel as floats [count][16], in `tile` unless they are so.
-inline const float* decoded(const LinearWeights& w, int64_t panel, int64_t from, int64_t count,
-                            float* tile) {
-  const int64_t at = panel * w.panel_stride + from * kPanel;
-  switch (w.format) {
-    case WeightFormat::Fp32:
-      return static_cast<const float*>(w.data) + at;
-    case WeightFormat::Bf16:
-      decode<Bf16Weights>(static_cast<const uint16_t*>(w.data) + at, count, tile);
-      return tile;
-    case WeightFormat::Int8:
-      decode<Int8Weights>(static_cast<const int8_t*>(w.data) + at, count, tile);
-      return tile;
-    case WeightFormat::Rows:
-      break;
-  }
+/// Inputs [from, from + count) of a panel of rows, turned to [count][16].
+inline void turn(const LinearWeights& w, int64_t panel, int64_t from, int64_t count, float* out) {
   const LinearPanel& own = w.panels[panel];
-  const float* rows = static_cast<const float*>(w.data) + own.column * w.panel_stride + from;
+  const float* first = static_cast<const float*>(w.data) + own.column * w.panel_stride + from;
+  const float* rows[kPanel];
   for (int64_t j = 0; j < kPanel; ++j) {
-    const float* row = rows + std::min<int64_t>(j, own.count - 1) * w.panel_stride;
-    for (int64_t k = 0; k < count; ++k) tile[k * kPanel + j] = row[k];
+    rows[j] = first + std::min<int64_t>(j, own.count - 1) * w.panel_stride;
   }
-  return tile;
+  int64_t k = 0;
+  for (; k + 8 <= count; k += 8) transpose8(rows, k, out + k * kPanel);
+  for (; k < count; ++k) {
+    for (int64_t j = 0; j < kPanel; ++j) out[k * kPanel + j] = rows[j][k];
+  }
 }
 
-/// Rows [0, rows) of x as tiles of `size` rows, [tile][count][size]; the last may be smaller.
-inline void gather(const float* x, int64_t ldx, int64_t rows, int64_t size, int64_t count,
-                   float* out) {
-  for (int64_t first = 0; first < rows; first += size) {
-    const int64_t n = std::min(size, rows - first);
-    for (int64_t r = 0; r < n; ++r) {
-      const float* from = x + (first + r) * ldx;
-      for (int64_t k = 0; k < count; ++k) out[k * n + r] = from[k];
+template <class Weights, int R, int P>
+inline void register_tile(int64_t rows, const Inputs& in, int64_t count,
+                          const typename Weights::Number* const (&w)[P], const LinearPanel* panels,
+                          const float* const (&factors)[P], const Outputs& out) {
+  if (rows == R) return tile<Weights, R, P>(in, count, w, panels, factors, out);
+  if constexpr (R > 1) {
+    register_tile<Weights, R - 1, P>(rows, in, count, w, panels, factors, out);
+  }
+}
+
+/// P panels times all rows of a block, `size` rows at a time.
+template <class Weights, int P>
+inline void block_panels(const LinearWeights& w, int64_t panel, int64_t from, int64_t count,
+                         int64_t rows, int64_t size, Inputs in, Outputs out, float* scratch) {
+  using Number = typename Weights::Number;
+  const Number* at[P] = {};
+  const float* factors[P] = {};
+  for (int p = 0; p < P; ++p) {
+    if (w.format == WeightFormat::Rows) {
+      turn(w, panel + p, from, count, scratch + p * kDepth * kPanel);
+    } else {
+      at[p] = static_cast<const Number*>(w.data) + (panel + p) * w.panel_stride + from * kPanel;
     }
-    out += count * n;
+    if constexpr (std::is_same_v<Number, float>) {
+      if (w.format == WeightFormat::Rows) at[p] = scratch + p * kDepth * kPanel;
+    }
+    if constexpr (Weights::kScaled) {
+      factors[p] = w.factors + ((panel + p) * w.groups() + from / w.group) * kPanel;
+    }
   }
-}
-
-template <int R, int P, bool kScaled>
-inline void register_tile(int64_t rows, const float* x, int64_t count, const float* const (&w)[P],
-                          const LinearPanel* panels, const float* const (&factors)[P],
-                          const Outputs& out) {
-  if (rows == R) {
-    return tile<Fp32Weights, R, P, kScaled>({x, R, 1}, count, w, panels, factors, out);
-  }
-  if constexpr (R > 1) register_tile<R - 1, P, kScaled>(rows, x, count, w, panels, factors, out);
-}
-
-template <int P, bool kScaled>
-inline void decoded_panels(int64_t rows, int64_t size, const float* x, int64_t count,
-                           const float* const (&w)[P], const LinearPanel* panels,
-                           const float* const (&factors)[P], Outputs out) {
   for (int64_t first = 0; first < rows; first += size) {
     const int64_t n = std::min(size, rows - first);
-    register_tile<kTileRows, P, kScaled>(n, x, count, w, panels, factors, out);
-    x += n * count;
+    register_tile<Weights, Weights::kTileRows, P>(n, in, count, at, w.panels + panel, factors, out);
+    in.x += n * in.stride;
     out.y += n * out.ldy;
   }
 }
 
-template <bool kScaled>
+template <class Weights>
 void blocked(const LinearWeights& w, int64_t begin, int64_t end, const float* x, int64_t ldx,
              int64_t rows, const float* bias, float* y, int64_t ldy, float* scratch) {
-  const int64_t depth = kScaled ? w.group : kDepth;
-  float* inputs = scratch + kTilePanels * std::min(depth + 3, w.in + 3) * kPanel;
+  constexpr int kPanels = Weights::kTilePanels;
+  const int64_t depth = Weights::kScaled ? w.group : kDepth;
   for (int64_t block = 0; block < rows; block += kRowBlock) {
     const int64_t n = std::min(kRowBlock, rows - block);
-    const int64_t tiles = (n + kTileRows - 1) / kTileRows;
+    const int64_t tiles = (n + Weights::kTileRows - 1) / Weights::kTileRows;
     const int64_t size = (n + tiles - 1) / tiles;
     for (int64_t from = 0; from < w.in; from += depth) {
       const int64_t count = std::min(depth, w.in - from);
-      const int64_t padded = (count + 3) / 4 * 4;
-      gather(x + block * ldx + from, ldx, n, size, count, inputs);
+      const Inputs in = {x + block * ldx + from, ldx};
       const Outputs out = {y + block * ldy, ldy, bias, from == 0};
-      const auto factors = [&](int64_t p) {
-        return kScaled ? w.factors + (p * w.groups() + from / depth) * kPanel : nullptr;
-      };
       int64_t p = begin;
-      for (; p + kTilePanels <= end; p += kTilePanels) {
-        const float* at[kTilePanels];
-        const float* scale[kTilePanels];
-        for (int i = 0; i < kTilePanels; ++i) {
-          at[i] = decoded(w, p + i, from, count, scratch + i * padded * kPanel);
-          scale[i] = factors(p + i);
-        }
-        decoded_panels<kTilePanels, kScaled>(n, size, inputs, count, at, w.panels + p, scale, out);
+      for (; p + kPanels <= end; p += kPanels) {
+        block_panels<Weights, kPanels>(w, p, from, count, n, size, in, out, scratch);
       }
-      for (; p < end; ++p) {
-        const float* at[1] = {decoded(w, p, from, count, scratch)};
-        const float* scale[1] = {factors(p)};
-        decoded_panels<1, kScaled>(n, size, inputs, count, at, w.panels + p, scale, out);
-      }
+      for (; p < end; ++p) block_panels<Weights, 1>(w, p, from, count, n, size, in, out, scratch);
     }
   }
 }
 
-int64_t scratch_floats(int64_t in) { return kTilePanels * (in + 3) * kPanel + kRowBlock * in; }
+int64_t scratch_floats() { return Fp32Weights::kTilePanels * kDepth * kPanel; }
 
 void multiply(const LinearWeights& w, int64_t begin, int64_t end, const float* x, int64_t ldx,
               int64_t rows, const float* bias, float* y, int64_t ldy, float* scratch) {
   if (rows == 0) return;
-  if (rows <= kDirectRows && w.format != WeightFormat::Rows) {
-    const Inputs in = {x, 1, ldx};
-    const Outputs out = {y, ldy, bias, true};
-    if (w.format == WeightFormat::Fp32) {
-      return direct_rows<Fp32Weights>(w, begin, end, in, rows, out);
-    }
-    if (w.format == WeightFormat::Bf16) {
-      return direct_rows<Bf16Weights>(w, begin, end, in, rows, out);
-    }
-    return direct_rows<Int8Weights>(w, begin, end, in, rows, out);
+  const bool few = rows <= kDirectRows;
+  const Inputs in = {x, ldx};
+  const Outputs out = {y, ldy, bias, true};
+  switch (w.format) {
+    case WeightFormat::Fp32:
+      if (few) return direct_rows<Fp32Weights>(w, begin, end, in, rows, out);
+      return blocked<Fp32Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
+    case WeightFormat::Bf16:
+      if (few) return direct_rows<Bf16Weights>(w, begin, end, in, rows, out);
+      return blocked<Bf16Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
+    case WeightFormat::Int8:
+      if (few) return direct_rows<Int8Weights>(w, begin, end, in, rows, out);
+      return blocked<Int8Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
+    case WeightFormat::Rows:
+      return blocked<Fp32Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
   }
-  if (w.format == WeightFormat::Int8) {
-    return blocked<true>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
-  }
-  blocked<false>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
 }
 
 constexpr LinearKernels kLinearTable = {scratch_floats, multiply};

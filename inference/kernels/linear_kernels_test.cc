@@ -67,7 +67,7 @@ struct Layer {
     const LinearKernels& kernels = linear_kernels(isa);
     const int64_t rows = static_cast<int64_t>(x.size()) / in;
     Floats y(static_cast<size_t>(rows * out), 77.0F);
-    Floats scratch(static_cast<size_t>(kernels.scratch(in)), 55.0F);
+    Floats scratch(static_cast<size_t>(kernels.scratch()), 55.0F);
     kernels.multiply(w, 0, packed.panels(), x.data(), in, rows, with_bias ? bias.data() : nullptr,
                      y.data(), out, scratch.data());
     return y;

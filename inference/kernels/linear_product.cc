@@ -19,7 +19,7 @@ void linear_product(const LinearWeights& w, int64_t panels, const float* x, int6
   const int64_t per_panel = std::max<int64_t>(1, rows * w.in * LinearPanel::kWidth);
   parallel_rows(panels, std::max<int64_t>(1, kSmall / per_panel), [&](int64_t begin, int64_t end) {
     thread_local std::vector<float> scratch;
-    const auto floats = static_cast<size_t>(kernels.scratch(w.in));
+    const auto floats = static_cast<size_t>(kernels.scratch());
     if (scratch.size() < floats) scratch.resize(floats);
     kernels.multiply(w, begin, end, x, w.in, rows, bias, y, ldy, scratch.data());
   });

@@ -305,6 +305,37 @@ inline float max16(F16 a) {
 
 #endif
 
+/// out[i][j] = rows[j][at + i] for i < 8: eight numbers of sixteen rows, turned.
+inline void transpose8(const float* const (&rows)[16], int64_t at, float* out) {
+#if defined(__AVX2__)
+  for (int half = 0; half < 16; half += 8) {
+    __m256 r[8];
+    for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(rows[half + i] + at);
+    __m256 pairs[8];
+    for (int i = 0; i < 8; i += 2) {
+      pairs[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+      pairs[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    __m256 quads[8];  // quads[c] and quads[c + 4]: columns c and c + 4 of rows 0-3, and of 4-7
+    for (int i = 0; i < 8; i += 4) {
+      quads[i] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+      quads[i + 1] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xEE);
+      quads[i + 2] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
+      quads[i + 3] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xEE);
+    }
+    for (int c = 0; c < 4; ++c) {
+      _mm256_storeu_ps(out + c * 16 + half, _mm256_permute2f128_ps(quads[c], quads[c + 4], 0x20));
+      _mm256_storeu_ps(out + (c + 4) * 16 + half,
+                       _mm256_permute2f128_ps(quads[c], quads[c + 4], 0x31));
+    }
+  }
+#else
+  for (int j = 0; j < 16; ++j) {
+    for (int i = 0; i < 8; ++i) out[i * 16 + j] = rows[j][at + i];
+  }
+#endif
+}
+
 /// The first n lanes from memory, zero in the others; and the first n lanes to memory.
 inline F16 load_some(const float* p, int64_t n) {
   float lanes[16] = {};

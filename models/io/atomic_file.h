@@ -12,7 +12,9 @@ namespace sluice {
 /// removed and the old one stays.
 class AtomicFile {
  public:
-  static Result<AtomicFile> create(const std::string& path);
+  /// With `fresh`, commit() fails with AlreadyExists, and changes nothing, when something is at
+  /// `path` by then.
+  static Result<AtomicFile> create(const std::string& path, bool fresh = false);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   AtomicFile(const AtomicFile&) = delete;
@@ -30,6 +32,7 @@ class AtomicFile {
 
   std::string path_;
   std::string temporary_;
+  bool fresh_ = false;
   int descriptor_ = -1;
   uint64_t size_ = 0;
 };

@@ -54,8 +54,20 @@ class Checkpoint {
   [[nodiscard]] const CheckpointTensor* find(const std::string& name) const noexcept;
 
   /// A tensor, converted to `as`. It may look at the mapped file, which it keeps alive; writing to
-  /// it changes this process's copy only. NotFound names the file and the nearest tensor.
-  virtual Result<at::Tensor> read(const std::string& name, at::ScalarType as) const = 0;
+  /// it changes this process's copy only, and MappedFile says what happens when the file is cut.
+  /// NotFound names the file and the nearest tensor.
+  Result<at::Tensor> read(const std::string& name, at::ScalarType as) const {
+    return read_tensor(name, as, /*copy=*/false);
+  }
+  /// The same in memory of its own: nothing that happens to the file later reaches it, and a file
+  /// that was cut is an error.
+  Result<at::Tensor> read_copy(const std::string& name, at::ScalarType as) const {
+    return read_tensor(name, as, /*copy=*/true);
+  }
+
+ protected:
+  virtual Result<at::Tensor> read_tensor(const std::string& name, at::ScalarType as,
+                                         bool copy) const = 0;
 };
 
 }  // namespace sluice

@@ -1,17 +1,20 @@
 #include "models/io/checkpoint.h"
 
 #include "dataflow/base/files.h"
+#include "models/io/atomic_file.h"
 #include "models/io/gguf_model.h"
 #include "models/io/gguf_writer.h"
 #include "models/io/hf_writer.h"
 #include "models/io/json_text.h"
 #include "models/io/model_cache.h"
+#include "models/io/safetensors_writer.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -132,6 +135,151 @@ TEST_F(Checkpoints, ATargetThatExistsIsNotTouched) {
   const Status status = convert_to_hf(*model, path("b"), std::nullopt);
   EXPECT_EQ(status.code(), Code::AlreadyExists);
   EXPECT_EQ(*read_file(path("b/mine")), "x");
+}
+
+TEST_F(Checkpoints, AGgufFileThatExistsIsNotReplaced) {
+  const auto model = open(testdata("tiny_llama"));
+  ASSERT_TRUE(model);
+  std::ofstream(path("a.gguf")) << "mine";
+  EXPECT_EQ(convert_to_gguf(*model, path("a.gguf"), StoredType::F32).code(), Code::AlreadyExists);
+  EXPECT_EQ(*read_file(path("a.gguf")), "mine");
+  // One that comes while the other is written stays too.
+  auto late = AtomicFile::create(path("late"), /*fresh=*/true);
+  ASSERT_TRUE(late.ok());
+  EXPECT_TRUE(late->write("ours").ok());
+  std::ofstream(path("late")) << "theirs";
+  EXPECT_EQ(late->commit().code(), Code::AlreadyExists);
+  EXPECT_EQ(*read_file(path("late")), "theirs");
+}
+
+TEST_F(Checkpoints, LeftoversOfAKilledProcessOfTheSameIdAreNotUsed) {
+  const auto model = open(testdata("tiny_llama"));
+  ASSERT_TRUE(model);
+  // As a process with our id would have left them, as in a container that starts over.
+  for (int i = 0; i < 200; ++i) {
+    const std::string left = fmt::format("{}.tmp-{}-{}", path("out"), ::getpid(), i);
+    fs::create_directories(left);
+    std::ofstream(left + "/model.safetensors") << "half";
+    std::ofstream(fmt::format("{}.tmp-{}-{}", path("x.gguf"), ::getpid(), i)) << "half";
+  }
+  const Status folder = convert_to_hf(*model, path("out"), std::nullopt, 4096);  // in shards
+  EXPECT_TRUE(folder.ok()) << folder.message();
+  EXPECT_FALSE(fs::exists(path("out/model.safetensors"))) << "somebody else's file got in";
+  const Status file = convert_to_gguf(*model, path("x.gguf"), StoredType::F32);
+  EXPECT_TRUE(file.ok()) << file.message();
+}
+
+TEST_F(Checkpoints, CopiesOutliveTheirFile) {
+  const auto model = open(testdata("tiny_llama"));
+  ASSERT_TRUE(model);
+  ASSERT_TRUE(convert_to_hf(*model, path("hf"), at::kFloat).ok());
+  ASSERT_TRUE(convert_to_gguf(*model, path("x.gguf"), StoredType::F32).ok());
+  for (const auto& [name, file] : {std::pair(path("hf"), path("hf/model.safetensors")),
+                                   std::pair(path("x.gguf"), path("x.gguf"))}) {
+    const auto written = open(name);
+    ASSERT_TRUE(written);
+    const std::string tensor = "model.embed_tokens.weight";
+    const at::Tensor wanted = model->read(tensor, at::kFloat)->clone();
+    const auto copy = written->read_copy(tensor, at::kFloat);
+    ASSERT_TRUE(copy.ok()) << copy.status().message();
+    fs::resize_file(file, 8);
+    EXPECT_TRUE(copy->equal(wanted));  // a view would end the process here
+    EXPECT_EQ(written->read_copy(tensor, at::kFloat).status().code(), Code::DataLoss);
+  }
+}
+
+TEST_F(Checkpoints, NamedPipesAreRefusedAtOnce) {
+  ASSERT_EQ(::mkfifo(path("x.gguf").c_str(), 0600), 0);
+  EXPECT_THAT(refusal(path("x.gguf")), HasSubstr("not a regular file"));
+}
+
+TEST_F(Checkpoints, WhatAGgufFileCannotSayIsRefused) {
+  const auto said = [&](const json& change) {
+    const std::string folder = path("changed");
+    fs::remove_all(folder);
+    fs::copy(testdata("tiny_llama"), folder);
+    json config = *read_json(folder + "/config.json");
+    config.update(change);
+    std::ofstream(folder + "/config.json") << config.dump();
+    const auto model = open(folder);
+    const std::string target = path("changed.gguf");
+    fs::remove(target);
+    const Status status = convert_to_gguf(*model, target, StoredType::F32);
+    return status.ok() ? "accepted" : status.message();
+  };
+  EXPECT_EQ(said(json::object()), "accepted");
+  EXPECT_THAT(said({{"hidden_act", "gelu"}}),
+              HasSubstr("'hidden_act' is \"gelu\", which has no place in a GGUF file"));
+  EXPECT_THAT(
+      said({{"rope_parameters",
+             {{"rope_type", "yarn"}, {"rope_theta", 1e4}, {"factor", 2.0}, {"beta_fast", 16.0}}}}),
+      HasSubstr("'beta_fast' 16.0"));
+  EXPECT_THAT(said({{"model_type", "qwen2"}, {"use_sliding_window", true}}),
+              HasSubstr("use_sliding_window"));
+}
+
+TEST_F(Checkpoints, QuantisedWeightsAreNotConverted) {
+  const std::string folder = path("fp8");
+  fs::copy(testdata("tiny_llama"), folder);
+  json config = *read_json(folder + "/config.json");
+  config["quantization_config"] = {{"quant_method", "fp8"}};
+  std::ofstream(folder + "/config.json") << config.dump();
+  const auto model = open(folder);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(convert_to_hf(*model, path("f32"), at::kFloat).message(),
+              HasSubstr("quantization_config \"fp8\""));
+  EXPECT_FALSE(convert_to_gguf(*model, path("x.gguf"), StoredType::F32).ok());
+  ASSERT_TRUE(convert_to_hf(*model, path("same"), std::nullopt).ok());
+  EXPECT_TRUE(open(path("same"))->config().contains("quantization_config"));
+}
+
+TEST_F(Checkpoints, ExpertsOfEitherNameGetIntoAGgufFile) {
+  for (const char* key : {"num_experts", "num_local_experts"}) {
+    const std::string folder = path(key);
+    fs::create_directory(folder);
+    json config = *read_json(testdata("tiny_llama/config.json"));
+    config.update({{"architectures", {"Qwen3MoeForCausalLM"}},
+                   {"model_type", "qwen3_moe"},
+                   {key, 1},
+                   {"num_experts_per_tok", 1},
+                   {"moe_intermediate_size", 32},
+                   {"norm_topk_prob", true}});
+    std::ofstream(folder + "/config.json") << config.dump();
+    const std::vector<std::pair<std::string, at::Tensor>> tensors = {
+        {"model.embed_tokens.weight", at::zeros({277, 32})},
+        {"model.layers.0.mlp.experts.0.up_proj.weight", at::ones({32, 32})}};
+    ASSERT_TRUE(write_safetensors(folder + "/model.safetensors", tensors).ok());
+    const Status written = convert_to_gguf(*open(folder), folder + ".gguf", StoredType::F32);
+    ASSERT_TRUE(written.ok()) << written.message();
+    EXPECT_EQ(open(folder + ".gguf")->config()["num_experts"], 1) << key;
+  }
+}
+
+TEST_F(Checkpoints, AWindowOfMistralComesBackFromAGgufFile) {
+  const std::string folder = path("mistral");
+  fs::copy(testdata("tiny_llama"), folder);
+  json config = *read_json(folder + "/config.json");
+  config["architectures"] = {"MistralForCausalLM"};
+  config["model_type"] = "mistral";
+  config.erase("attention_bias");
+  config.erase("mlp_bias");
+  config["sliding_window"] = 16;
+  std::ofstream(folder + "/config.json") << config.dump();
+  ASSERT_TRUE(convert_to_gguf(*open(folder), path("a.gguf"), StoredType::F32).ok());
+  EXPECT_EQ(open(path("a.gguf"))->config()["model_type"], "mistral");
+  EXPECT_EQ(open(path("a.gguf"))->config()["sliding_window"], 16);
+  config["sliding_window"] = nullptr;
+  std::ofstream(folder + "/config.json") << config.dump();
+  ASSERT_TRUE(convert_to_gguf(*open(folder), path("b.gguf"), StoredType::F32).ok());
+  EXPECT_EQ(open(path("b.gguf"))->config()["model_type"], "llama");
+}
+
+TEST_F(Checkpoints, AllEndsOfATurnComeBackFromAGgufFile) {
+  const std::string folder = path("ends");
+  fs::copy(testdata("tiny_llama"), folder);
+  std::ofstream(folder + "/generation_config.json") << R"({"eos_token_id": [2, 7, 9]})";
+  ASSERT_TRUE(convert_to_gguf(*open(folder), path("a.gguf"), StoredType::F32).ok());
+  EXPECT_EQ(open(path("a.gguf"))->generation_config()["eos_token_id"], json({2, 7, 9}));
 }
 
 TEST_F(Checkpoints, SayWhatIsMissingOrWrong) {
@@ -322,21 +470,6 @@ TEST_F(Checkpoints, FetchedModelsAreFoundByName) {
   EXPECT_EQ(entries, 1U) << "something else stayed in the cache";
   EXPECT_EQ(open(*fetched)->find("model.norm.weight")->type, StoredType::BF16);
   ::unsetenv("SLUICE_CACHE");
-}
-
-TEST(JsonText, RefusesWhatIsNotStrictJson) {
-  const auto said = [](const std::string& text) {
-    const auto parsed = parse_json(text, {1000, 8});
-    return parsed.ok() ? parsed->dump() : parsed.status().message();
-  };
-  EXPECT_EQ(said(R"({"a":[1,{"b":null}],"c":"x"})"), R"({"a":[1,{"b":null}],"c":"x"})");
-  EXPECT_EQ(said("3"), "3");
-  EXPECT_THAT(said(""), HasSubstr("not JSON"));
-  EXPECT_THAT(said("{} {}"), HasSubstr("not JSON"));
-  EXPECT_THAT(said(R"({"a":{"b":1,"b":2}})"), HasSubstr("duplicate key 'b'"));
-  EXPECT_THAT(said(std::string(100, '[')), HasSubstr("deeper than 8"));
-  EXPECT_THAT(said("\"\xc3\x28\""), HasSubstr("not UTF-8 at byte 1"));
-  EXPECT_THAT(said(std::string(2000, ' ')), HasSubstr("above the limit"));
 }
 
 }  // namespace

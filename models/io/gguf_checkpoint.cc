@@ -45,10 +45,11 @@ class GgufCheckpoint final : public Checkpoint {
     return out;
   }
 
-  Result<at::Tensor> read(const std::string& name, at::ScalarType as) const override {
+  Result<at::Tensor> read_tensor(const std::string& name, at::ScalarType as,
+                                 bool copy) const override {
     const auto at = by_name_.find(name);
     if (at == by_name_.end()) return no_such_tensor(*this, name);
-    return file_.read(sources_[at->second], as);
+    return file_.read(sources_[at->second], as, copy);
   }
 
  private:

@@ -52,6 +52,10 @@ Status add_token_ids(const GgufHeader& header, json& out) {
 /// Factors that Llama 3.x divides its frequencies by, as its config.json spells them. The file
 /// keeps only the factors, so the published settings are tried and must give the same numbers.
 Result<json> llama3_scaling(const std::vector<float>& factors, double theta, int64_t head_dim) {
+  if (static_cast<int64_t>(factors.size()) != head_dim / 2) {
+    return invalid_argument("rope_freqs.weight has {} numbers, not {}", factors.size(),
+                            head_dim / 2);
+  }
   const double factor = *std::max_element(factors.begin(), factors.end());
   constexpr double kLow = 1, kHigh = 4, kOriginal = 8192;
   for (size_t i = 0; i < factors.size(); ++i) {
@@ -65,7 +69,7 @@ Result<json> llama3_scaling(const std::vector<float>& factors, double theta, int
       const double smooth = (kOriginal / wavelength - kLow) / (kHigh - kLow);
       wanted = 1 / ((1 - smooth) / factor + smooth);
     }
-    if (std::abs(wanted - factors[i]) > 1e-3 * wanted) {
+    if (!(std::abs(wanted - factors[i]) <= 1e-3 * wanted)) {  // NaN too
       return error(Code::Unimplemented,
                    "rope_freqs.weight[{}] is {}, which is not Llama 3's scaling by {}", i,
                    factors[i], factor);
@@ -218,7 +222,12 @@ Result<json> gguf_config(const GgufHeader& header, const std::vector<float>& rop
   ASSIGN_OR_RETURN(out["rms_norm_eps"],
                    written(header, prefix + "attention.layer_norm_rms_epsilon"));
   RETURN_IF_ERROR(add_rope(header, arch, rope_factors, out));
-  if (arch == "llama") {
+  const std::string window = prefix + "attention.sliding_window";
+  if (arch == "llama" && header.find(window) != nullptr) {
+    ASSIGN_OR_RETURN(out["sliding_window"], header.integer(window));
+    out["architectures"] = json::array({"MistralForCausalLM"});
+    out["model_type"] = "mistral";
+  } else if (arch == "llama") {
     out["attention_bias"] = find_tensor(header, "blk.0.attn_q.bias") != nullptr;
     out["mlp_bias"] = find_tensor(header, "blk.0.ffn_gate.bias") != nullptr;
   } else if (arch != "qwen2") {

@@ -1,5 +1,6 @@
 #include "models/io/gguf_model.h"
 #include "models/io/gguf_writer.h"
+#include "models/io/hf_writer.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -120,6 +121,13 @@ Status add_llama_family(const json& config, const std::string& arch, GgufMetadat
   if (arch == "llama") add("rope.dimension_count", head_dim);
   out.emplace_back(prefix + "attention.layer_norm_rms_epsilon",
                    gguf_f32(in.number("rms_norm_eps")));
+  const auto type = config.find("model_type");
+  if (type != config.end() && (*type == "mistral" || *type == "mixtral")) {
+    // As in transformers: an absent key is 4096 to Mistral and none to Mixtral.
+    const bool absent = !config.contains("sliding_window");
+    const int64_t window = in.integer_or("sliding_window", absent && *type == "mistral" ? 4096 : 0);
+    if (window > 0) add("attention.sliding_window", window);
+  }
   if (arch == "gemma2") {
     add("attention.sliding_window", in.integer("sliding_window"));
     out.emplace_back("gemma2.attn_logit_softcapping",
@@ -127,7 +135,8 @@ Status add_llama_family(const json& config, const std::string& arch, GgufMetadat
     out.emplace_back("gemma2.final_logit_softcapping",
                      gguf_f32(in.number("final_logit_softcapping")));
   }
-  const char* experts = arch == "qwen3moe" ? "num_experts" : "num_local_experts";
+  // Qwen's own files have the one name, those of newer transformers the other.
+  const char* experts = config.contains("num_experts") ? "num_experts" : "num_local_experts";
   if (config.contains(experts)) {
     add("expert_count", in.integer(experts));
     add("expert_used_count", in.integer("num_experts_per_tok"));
@@ -137,6 +146,22 @@ Status add_llama_family(const json& config, const std::string& arch, GgufMetadat
   }
   RETURN_IF_ERROR(in.status());
   return add_rope(config, prefix, out);
+}
+
+/// A model may end its turn with other tokens than its text; the format has places for two.
+void add_more_ends(const json& generation, GgufMetadata& out) {
+  const auto ends = generation.find("eos_token_id");
+  if (ends == generation.end() || !ends->is_array()) return;
+  int64_t known = -1;
+  for (const auto& [key, value] : out) {
+    if (key == "tokenizer.ggml.eos_token_id") known = std::get<int64_t>(value.value);
+  }
+  std::vector<std::string> places = {"tokenizer.ggml.eom_token_id", "tokenizer.ggml.eot_token_id"};
+  for (const json& id : *ends) {
+    if (places.empty() || !id.is_number_unsigned() || id.get<int64_t>() == known) continue;
+    out.emplace_back(places.back(), gguf_u32(id.get<int64_t>()));
+    places.pop_back();
+  }
 }
 
 }  // namespace
@@ -200,6 +225,7 @@ Result<GgufMetadata> gguf_metadata(const Checkpoint& from, const std::string& ar
   if (!tokenizer.ok()) return tokenizer.status();
   ASSIGN_OR_RETURN(const json tokenizer_config, from.tokenizer_config());
   RETURN_IF_ERROR(add_gguf_tokenizer(*tokenizer, tokenizer_config, config, out));
+  add_more_ends(from.generation_config(), out);
   return out;
 }
 
@@ -237,6 +263,7 @@ at::Tensor transformed(const GgufTarget& target, at::Tensor value) {
 
 Status convert_to_gguf(const Checkpoint& from, const std::string& path, StoredType type) {
   const auto named = [&](const Status& status) { return status.with_context(from.path()); };
+  RETURN_IF_ERROR(refuse_quantized(from));
   const auto architecture = internal::gguf_architecture_of(from.config());
   if (!architecture.ok()) return named(architecture.status());
   auto metadata = internal::gguf_metadata(from, *architecture);
@@ -270,6 +297,7 @@ Status convert_to_gguf(const Checkpoint& from, const std::string& path, StoredTy
     tensors.push_back({part.target.name, as, std::move(shape)});
   }
   const auto factors = internal::llama3_rope_factors(from.config());
+  RETURN_IF_ERROR(named(internal::check_gguf_config(from.config(), *metadata, tensors)));
   if (!factors.empty()) {
     tensors.push_back(
         {"rope_freqs.weight", StoredType::F32, {static_cast<int64_t>(factors.size())}});
@@ -285,7 +313,7 @@ Status convert_to_gguf(const Checkpoint& from, const std::string& path, StoredTy
         return invalid_argument("{}: tensor '{}' lacks an expert", from.path(),
                                 parts[i].target.name);
       }
-      ASSIGN_OR_RETURN(at::Tensor value, from.read(source, at::kFloat));
+      ASSIGN_OR_RETURN(at::Tensor value, from.read_copy(source, at::kFloat));
       values.push_back(transformed(parts[i].target, std::move(value)));
     }
     return parts[i].target.slice >= 0 ? at::stack(values) : values[0];

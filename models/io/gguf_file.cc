@@ -36,7 +36,7 @@ Result<at::Tensor> GgufFile::read_raw(const GgufTensor& tensor) const {
   return read(whole, at::kFloat);
 }
 
-Result<at::Tensor> GgufFile::read(const GgufSource& source, at::ScalarType as) const {
+Result<at::Tensor> GgufFile::read(const GgufSource& source, at::ScalarType as, bool copy) const {
   const GgufTensor& tensor = header_.tensors.at(source.tensor);
   std::vector<int64_t> shape = source.shape;
   if (source.transform == GgufTransform::Transpose) std::swap(shape[0], shape[1]);
@@ -51,7 +51,8 @@ Result<at::Tensor> GgufFile::read(const GgufSource& source, at::ScalarType as) c
       tensor.offset + (source.slice < 0 ? 0 : static_cast<uint64_t>(source.slice) * *bytes);
   const auto plain = scalar_type(tensor.type);
   RETURN_IF_ERROR(file_->check_unchanged());
-  if (plain == as && source.transform == GgufTransform::None && begin % c10::elementSize(as) == 0) {
+  if (plain == as && !copy && source.transform == GgufTransform::None &&
+      begin % c10::elementSize(as) == 0) {
     return at::from_blob(
         file_->data() + begin, shape, [owner = file_](void*) {}, at::dtype(as));
   }

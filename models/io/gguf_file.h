@@ -19,8 +19,9 @@ class GgufFile {
   [[nodiscard]] const MappedFile& file() const noexcept { return *file_; }
 
   /// The tensor under its Hugging Face name: unpacked, with what the format did to it undone. A
-  /// plain tensor of the wanted type looks at the mapping (see MappedFile); others are copies.
-  Result<at::Tensor> read(const GgufSource& source, at::ScalarType as) const;
+  /// plain tensor of the wanted type looks at the mapping (see MappedFile), unless `copy` says not
+  /// to; others are copies.
+  Result<at::Tensor> read(const GgufSource& source, at::ScalarType as, bool copy = false) const;
   /// A whole tensor as it lies in the file, in floats.
   Result<at::Tensor> read_raw(const GgufTensor& tensor) const;
 

@@ -336,7 +336,9 @@ uint32_t gguf_type_number(StoredType type) {
   return row->number;
 }
 
-Result<GgufHeader> GgufHeader::parse(const ByteSource& source) {
+namespace {
+
+Result<GgufHeader> parse_header(const ByteSource& source) {
   Cursor in(source);
   char magic[4];
   RETURN_IF_ERROR(in.copy(magic, sizeof(magic), "the magic"));
@@ -345,6 +347,9 @@ Result<GgufHeader> GgufHeader::parse(const ByteSource& source) {
   }
   GgufHeader out;
   ASSIGN_OR_RETURN(out.version, in.take<uint32_t>("the version"));
+  if (out.version == 2U << 24 || out.version == 3U << 24) {
+    return error(Code::Unimplemented, "the file is big-endian; little-endian ones are read");
+  }
   if (out.version != 2 && out.version != 3) {
     return error(Code::Unimplemented, "GGUF version {}; 2 and 3 are known", out.version);
   }
@@ -378,6 +383,14 @@ Result<GgufHeader> GgufHeader::parse(const ByteSource& source) {
   }
   RETURN_IF_ERROR(place_tensors(out, in.at(), source.size()));
   return out;
+}
+
+}  // namespace
+
+Result<GgufHeader> GgufHeader::parse(const ByteSource& source) {
+  auto header = parse_header(source);
+  if (!header.ok()) return one_line(header.status());
+  return header;
 }
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -74,6 +75,7 @@ TEST(GgufHeader, EveryMalformedFileHasItsOwnMessage) {
   EXPECT_THAT(message(b), HasSubstr("ends inside the magic"));
   EXPECT_THAT(message(b.put<uint32_t>(1).put<uint64_t>(0)), HasSubstr("not a GGUF file"));
   EXPECT_THAT(message(b.head(0, 0, 1)), HasSubstr("version 1"));
+  EXPECT_THAT(message(b.head(0, 0, 3U << 24)), HasSubstr("big-endian"));
   EXPECT_THAT(message(b.head(uint64_t{1} << 60, 0)), HasSubstr("do not fit"));
   EXPECT_THAT(message(b.head(0, uint64_t{1} << 60)), HasSubstr("do not fit"));
   EXPECT_THAT(message(b.head(1, 0).tensor("x", {1, 1, 1, 1, 1}, 0, 0)), HasSubstr("5 dimensions"));
@@ -181,6 +183,21 @@ TEST(Dequantize, BlocksBuiltByHand) {
   dequantize_kernel(StoredType::Q8_0, Isa::Plain)(q8.data(), 1, out.data());
   EXPECT_EQ(out[0], -128.0F);
   EXPECT_EQ(out[31], 127.0F);
+}
+
+TEST(GgufWriter, QuantizesNumbersThatHaveNoInteger) {
+  std::vector<uint8_t> block(34);
+  std::vector<float> in(32, 1.0F);
+  in[1] = NAN;
+  quantize_q8_0(in.data(), 1, block.data());
+  EXPECT_EQ(block[2], 127);
+  EXPECT_EQ(block[3], 0);
+  in[1] = INFINITY;
+  quantize_q8_0(in.data(), 1, block.data());
+  EXPECT_EQ(block[2], 0);
+  std::fill(in.begin(), in.end(), 1e-40F);  // 1 / d is infinite
+  quantize_q8_0(in.data(), 1, block.data());
+  EXPECT_EQ(block[2], 0);
 }
 
 TEST(GgufWriter, WritesWhatTheReaderReads) {

@@ -123,7 +123,10 @@ void quantize_q8_0(const float* in, int64_t blocks, uint8_t* out) {
     const c10::Half half = d;
     std::memcpy(out, &half.x, 2);
     for (int j = 0; j < 32; ++j) {
-      out[2 + j] = static_cast<uint8_t>(static_cast<int8_t>(std::round(in[j] * inverse)));
+      // Not where `inverse` is infinite because d is all but 0, nor for what is not finite.
+      const float nearest = std::round(in[j] * inverse);
+      const bool fits = nearest >= -127 && nearest <= 127;
+      out[2 + j] = static_cast<uint8_t>(static_cast<int8_t>(fits ? nearest : 0));
     }
   }
 }
@@ -156,7 +159,7 @@ Status write_gguf(const std::string& path, const GgufMetadata& metadata,
     offset = padded(offset + bytes);
   }
   const std::string zeros(kAlignment, '\0');
-  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path, /*fresh=*/true));
   RETURN_IF_ERROR(file.write(head.bytes()));
   const auto pad = [&] {
     return file.write(std::string_view(zeros).substr(0, padded(file.size()) - file.size()));

@@ -20,8 +20,9 @@ struct GgufTensorToWrite {
   std::vector<int64_t> shape;         ///< rows first
 };
 
-/// Writes a GGUF file of version 3, atomically. Unimplemented for another type; InvalidArgument
-/// when the rows of a Q8_0 tensor are no multiple of 32.
+/// Writes a GGUF file of version 3, atomically. AlreadyExists when something is there;
+/// Unimplemented for another type; InvalidArgument when the rows of a Q8_0 tensor are no multiple
+/// of 32.
 Status write_gguf(const std::string& path, const GgufMetadata& metadata,
                   const std::vector<GgufTensorToWrite>& tensors, const TensorProducer& producer);
 
@@ -40,6 +41,10 @@ Status add_gguf_tokenizer(const nlohmann::json& tokenizer, const nlohmann::json&
                           const nlohmann::json& model_config, GgufMetadata& out);
 /// Factors of Llama 3's rope scaling, or nothing when config.json has none.
 std::vector<float> llama3_rope_factors(const nlohmann::json& config);
+/// Unimplemented, with the key, when what a GGUF file keeps of `config` would be read back as
+/// another model.
+Status check_gguf_config(const nlohmann::json& config, const GgufMetadata& metadata,
+                         const std::vector<GgufTensorToWrite>& tensors);
 /// `general.architecture` of a model_type; Unimplemented names the known ones.
 Result<std::string> gguf_architecture_of(const nlohmann::json& config);
 

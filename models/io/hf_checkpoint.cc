@@ -58,15 +58,18 @@ class HfCheckpoint final : public Checkpoint {
     return out;
   }
 
-  Result<at::Tensor> read(const std::string& name, at::ScalarType as) const override {
+  Result<at::Tensor> read_tensor(const std::string& name, at::ScalarType as,
+                                 bool copy) const override {
     const auto at = weights_.tensors().find(name);
     if (at == weights_.tensors().end()) return no_such_tensor(*this, name);
-    return at->second.file->read(*at->second.entry, as);
+    return at->second.file->read(*at->second.entry, as, copy);
   }
 
  private:
   static Result<json> object(const std::string& file, bool needed) {
-    ASSIGN_OR_RETURN(json out, needed ? read_json(file) : read_json_if_there(file));
+    // A parsed document takes several times its text.
+    const JsonLimits limits{.max_bytes = size_t{64} << 20};
+    ASSIGN_OR_RETURN(json out, needed ? read_json(file, limits) : read_json_if_there(file, limits));
     if (!out.is_object()) return invalid_argument("{}: not a JSON object", file);
     return out;
   }

@@ -50,6 +50,16 @@ const char* torch_name(at::ScalarType type) {
 
 }  // namespace
 
+Status refuse_quantized(const Checkpoint& from) {
+  const auto found = from.config().find("quantization_config");
+  if (found == from.config().end() || found->is_null()) return {};
+  const auto method = found->is_object() ? found->find("quant_method") : found->end();
+  return error(Code::Unimplemented,
+               "{}: config.json: quantization_config {}: its weights mean nothing without their "
+               "scales, so they cannot be converted",
+               from.path(), found->is_object() && method != found->end() ? method->dump() : "");
+}
+
 Status write_hf_folder(const std::string& path, const HfFolderContent& content) {
   SLUICE_CHECK(content.config != nullptr && content.producer);
   ASSIGN_OR_RETURN(AtomicFolder target, AtomicFolder::create(path));
@@ -73,6 +83,7 @@ Status write_hf_folder(const std::string& path, const HfFolderContent& content) 
 
 Status convert_to_hf(const Checkpoint& from, const std::string& path,
                      std::optional<at::ScalarType> type, uint64_t max_shard_bytes) {
+  if (type) RETURN_IF_ERROR(refuse_quantized(from));
   HfFolderContent content;
   content.max_shard_bytes = max_shard_bytes;
   // The type that most elements get is the model's.
@@ -91,7 +102,7 @@ Status convert_to_hf(const Checkpoint& from, const std::string& path,
     elements[as] += count;
   }
   content.producer = [&](size_t i) {
-    return from.read(content.tensors[i].name, content.tensors[i].type);
+    return from.read_copy(content.tensors[i].name, content.tensors[i].type);
   };
   json config = from.config();
   const auto largest =
@@ -101,7 +112,6 @@ Status convert_to_hf(const Checkpoint& from, const std::string& path,
     config.erase("dtype");
     config["torch_dtype"] = torch_name(largest->first);
   }
-  if (type) config.erase("quantization_config");
   content.config = &config;
   content.generation_config = &from.generation_config();
   auto tokenizer = from.tokenizer_json();

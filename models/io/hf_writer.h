@@ -31,8 +31,12 @@ struct HfFolderContent {
 /// AlreadyExists when something is there.
 Status write_hf_folder(const std::string& path, const HfFolderContent& content);
 
+/// Unimplemented for a model whose config.json has a quantization_config.
+Status refuse_quantized(const Checkpoint& from);
+
 /// Writes a checkpoint of any format as a Hugging Face folder. Floats become `type`; without it
 /// plain floats stay as they are stored and blocks become bf16. Other tensors stay as they are.
+/// A model with a quantization_config can be written as it is and is refused with a `type`.
 Status convert_to_hf(const Checkpoint& from, const std::string& path,
                      std::optional<at::ScalarType> type,
                      uint64_t max_shard_bytes = kDefaultShardBytes);

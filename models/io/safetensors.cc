@@ -17,7 +17,8 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   return out;
 }
 
-Result<at::Tensor> SafetensorsFile::read(const SafetensorsEntry& entry, at::ScalarType as) const {
+Result<at::Tensor> SafetensorsFile::read(const SafetensorsEntry& entry, at::ScalarType as,
+                                         bool copy) const {
   const auto stored = scalar_type(entry.type);
   if (!stored) {
     return error(Code::Unimplemented, "{}: tensor '{}' is stored as {}, which has no tensor type",
@@ -26,13 +27,13 @@ Result<at::Tensor> SafetensorsFile::read(const SafetensorsEntry& entry, at::Scal
   RETURN_IF_ERROR(file_->check_unchanged());
   if (entry.bytes == 0) return at::empty(entry.shape, as);
   const bool aligned = entry.offset % c10::elementSize(*stored) == 0;
-  if (aligned && *stored == as) {
+  if (aligned && *stored == as && !copy) {
     return at::from_blob(
         file_->data() + entry.offset, entry.shape, [owner = file_](void*) {}, at::dtype(as));
   }
-  at::Tensor copy = at::empty(entry.shape, at::dtype(*stored));
-  RETURN_IF_ERROR(file_->read(entry.offset, copy.data_ptr(), entry.bytes));
-  return *stored == as ? copy : copy.to(as);
+  at::Tensor own = at::empty(entry.shape, at::dtype(*stored));
+  RETURN_IF_ERROR(file_->read(entry.offset, own.data_ptr(), entry.bytes));
+  return *stored == as ? own : own.to(as);
 }
 
 }  // namespace sluice

@@ -44,8 +44,9 @@ class SafetensorsFile {
 
   /// The tensor as stored, converted to `as`. It looks at the mapping, which it keeps alive, when
   /// the type is the same and the bytes are aligned for it (see MappedFile for what that means);
-  /// else it is a copy. Unimplemented for types below a byte.
-  Result<at::Tensor> read(const SafetensorsEntry& entry, at::ScalarType as) const;
+  /// else, or when `copy` says so, it is a copy. Unimplemented for types below a byte.
+  Result<at::Tensor> read(const SafetensorsEntry& entry, at::ScalarType as,
+                          bool copy = false) const;
 
  private:
   std::shared_ptr<MappedFile> file_;

@@ -236,9 +236,7 @@ Status check_layout(const SafetensorsHeader& header, uint64_t data_bytes) {
   return {};
 }
 
-}  // namespace
-
-Result<SafetensorsHeader> SafetensorsHeader::parse(const ByteSource& source) {
+Result<SafetensorsHeader> parse_header(const ByteSource& source) {
   constexpr uint64_t kPrefix = 8;
   if (source.size() < kPrefix) {
     return invalid_argument(
@@ -246,8 +244,9 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(const ByteSource& source) {
   }
   uint64_t length = 0;
   RETURN_IF_ERROR(source.read(0, &length, sizeof(length)));
-  if (length > kMaxBytes) {
-    return invalid_argument("header length {} is above the limit {}", length, kMaxBytes);
+  constexpr uint64_t kMost = SafetensorsHeader::kMaxBytes;
+  if (length > kMost) {
+    return invalid_argument("header length {} is above the limit {}", length, kMost);
   }
   if (length > source.size() - kPrefix) {
     return invalid_argument("header of {} bytes does not fit into a file of {}", length,
@@ -270,6 +269,14 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(const ByteSource& source) {
                    });
   RETURN_IF_ERROR(check_layout(header, source.size() - data));
   for (auto& entry : header.entries) entry.offset += data;
+  return header;
+}
+
+}  // namespace
+
+Result<SafetensorsHeader> SafetensorsHeader::parse(const ByteSource& source) {
+  auto header = parse_header(source);
+  if (!header.ok()) return one_line(header.status());
   return header;
 }
 

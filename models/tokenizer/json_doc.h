@@ -9,7 +9,9 @@
 namespace sluice {
 
 /// A JSON document read strictly and kept flat: sixteen bytes for each value and one arena of text,
-/// so that a vocabulary of 200,000 entries costs neither a tree of maps nor a string each.
+/// so that a vocabulary of 200,000 entries costs neither a tree of maps nor a string each: that is
+/// what sets it apart from models/json/strict_json.h, the reader of the other files of a model, as
+/// is the rounding of scores, which decides between segmentations and must be the reference's.
 /// Refused: more than `kMaxBytes` of text, nesting deeper than `kMaxDepth`, a key twice in one
 /// object, invalid UTF-8, anything that RFC 8259 does not allow.
 class JsonDoc {

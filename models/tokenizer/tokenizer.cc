@@ -1,6 +1,7 @@
 #include "models/tokenizer/tokenizer.h"
 
 #include "dataflow/base/files.h"
+#include "models/json/strict_json.h"
 #include "models/tokenizer/byte_alphabet.h"
 
 #include <filesystem>
@@ -54,6 +55,13 @@ Tokenizer::~Tokenizer() {
 Result<std::unique_ptr<Tokenizer>> Tokenizer::from_json(std::string_view text,
                                                         std::string_view name,
                                                         LoadOptions options) {
+  auto made = build(text, name, options);
+  if (!made.ok()) return one_line(made.status());
+  return made;
+}
+
+Result<std::unique_ptr<Tokenizer>> Tokenizer::build(std::string_view text, std::string_view name,
+                                                    LoadOptions options) {
   ASSIGN_OR_RETURN(const JsonDoc doc, JsonDoc::parse(text, name));
   ASSIGN_OR_RETURN(const JsonFields root, JsonFields::of(doc.root(), std::string(name)));
   const auto path = [&](const char* key) { return fmt::format("{}.{}", name, key); };
@@ -79,6 +87,14 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::load(const std::string& path) {
   std::error_code failed;
   std::string file = path;
   if (std::filesystem::is_directory(path, failed)) file += "/tokenizer.json";
+  // Before any of it is in memory; a pipe or a device has no size.
+  const auto bytes = std::filesystem::file_size(file, failed);
+  if (!failed && bytes > JsonDoc::kMaxBytes) {
+    return invalid_argument("{}: {} bytes; at most {} are read", file, bytes, JsonDoc::kMaxBytes);
+  }
+  if (failed && std::filesystem::exists(file, failed)) {
+    return error(Code::FailedPrecondition, "{}: not a regular file", file);
+  }
   ASSIGN_OR_RETURN(const std::string text, read_file(file));
   return from_json(text, file);
 }

@@ -90,6 +90,8 @@ class Tokenizer {
   class Lease;
 
   Tokenizer();
+  static Result<std::unique_ptr<Tokenizer>> build(std::string_view text, std::string_view name,
+                                                  LoadOptions options);
   Status index_tokens(std::string_view name);
   Status encode_text(std::string_view text, EncodeOptions options, Scratch& scratch,
                      std::vector<TokenId>& out) const;

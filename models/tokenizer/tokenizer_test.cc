@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace sluice {
@@ -311,6 +313,21 @@ TEST(TokenizerErrors, DocumentsThatAreNotJsonAreRefused) {
     EXPECT_EQ(made.status().message().find('\n'), std::string::npos) << made.status().message();
     EXPECT_TRUE(made.status().message().starts_with("tokenizer.json"));
   }
+}
+
+TEST(TokenizerErrors, QuotedTokensStayOnOneLine) {
+  File file;
+  file.vocab = R"({"a\nb":0,"a\nb":1})";
+  EXPECT_THAT(Tokenizer::from_json(file.text()).status().message(), HasSubstr("\"a?b\" stands"));
+}
+
+TEST(TokenizerErrors, FilesThatCannotBeOneAreNotRead) {
+  EXPECT_THAT(Tokenizer::load("/dev/zero").status().message(), HasSubstr("not a regular file"));
+  const std::string path = ::testing::TempDir() + "sluice-large-tokenizer.json";
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, uint64_t{1} << 33);  // holes: it takes no space
+  EXPECT_THAT(Tokenizer::load(path).status().message(), HasSubstr("at most"));
+  std::filesystem::remove(path);
 }
 
 TEST(TokenizerErrors, StepsThatMultiplyATextAreStopped) {

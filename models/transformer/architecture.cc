@@ -1,5 +1,6 @@
 #include "models/transformer/architecture.h"
 
+#include "models/json/strict_json.h"
 #include "models/transformer/arch/arch.h"
 #include "models/transformer/hf_config.h"
 
@@ -9,8 +10,9 @@ namespace sluice {
 
 const std::vector<const Architecture*>& architectures() {
   static const std::vector<const Architecture*> all = {
-      &arch::llama(),   &arch::mistral(), &arch::qwen2(),  &arch::qwen3(), &arch::qwen3_moe(),
-      &arch::mixtral(), &arch::smollm3(), &arch::gemma2(), &arch::gpt2(),  &arch::qwen3_next(),
+#define SLUICE_FAMILY(name) &arch::name(),
+#include "models/transformer/arch/families.def"
+#undef SLUICE_FAMILY
   };
   return all;
 }
@@ -52,9 +54,7 @@ void write_token_ids(const TransformerConfig& c, nlohmann::json& out) {
   if (c.eos_tokens.size() > 1) out["eos_token_id"] = c.eos_tokens;
 }
 
-}  // namespace
-
-Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
+Result<TransformerConfig> read_config(const nlohmann::json& config) {
   HfConfig hf(config);
   const auto names = hf.texts("architectures");
   const std::string model_type = hf.text("model_type", "");
@@ -79,6 +79,14 @@ Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
   }
   RETURN_IF_ERROR(hf.status());
   RETURN_IF_ERROR(check(read).with_context("config.json"));
+  return read;
+}
+
+}  // namespace
+
+Result<TransformerConfig> read_hf_config(const nlohmann::json& config) {
+  auto read = read_config(config);
+  if (!read.ok()) return one_line(read.status());
   return read;
 }
 

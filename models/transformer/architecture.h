@@ -19,7 +19,7 @@ struct TensorSource {
 };
 
 /// One family of models: how its Hugging Face files become our config and parameter names, and
-/// back. A family is one file in arch/ and one line in architecture.cc. All functions are pure.
+/// back. A family is one file in arch/ and one line in arch/families.def. All functions are pure.
 struct Architecture {
   std::string family;       ///< our name: "llama"
   std::string model_type;   ///< Hugging Face's: "llama"

@@ -1,4 +1,5 @@
 // Parameters from and to the tensors of a Hugging Face checkpoint.
+#include "dataflow/base/log.h"
 #include "models/transformer/architecture.h"
 #include "models/transformer/parameters.h"
 
@@ -10,6 +11,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
 
 /// Tensors that some checkpoints carry and no model needs.
 bool harmless(const TransformerConfig& config, std::string_view name) {
@@ -26,7 +29,8 @@ class Loader {
     for (const auto& t : reader.tensors) stored_.emplace(t.name, &t);
   }
 
-  Status load(const ParameterSpec& spec, at::Tensor& into) {
+  /// Whether the checkpoint has the tensor of `spec` in the shape that the config implies.
+  [[nodiscard]] Status check(const ParameterSpec& spec) const {
     const TensorSource source = tensor_source(config_, spec.name);
     const TensorReader::Stored* stored = find(source.tensor);
     if (stored == nullptr) {
@@ -40,11 +44,34 @@ class Loader {
       return invalid_argument("tensor '{}' is {} in the checkpoint, the config implies {}",
                               stored->name, shape_text(stored->shape), shape_text(wanted));
     }
+    return {};
+  }
+
+  /// Of a spec that check() has passed.
+  Status load(const ParameterSpec& spec, at::Tensor& into) {
+    const TensorSource source = tensor_source(config_, spec.name);
+    const TensorReader::Stored* stored = find(source.tensor);
+    if (stored == nullptr) return {};
     used_.insert(stored->name);
     ASSIGN_OR_RETURN(at::Tensor value, read(*stored));
     if (source.transposed) value = value.t();
     if (source.rows > 0) value = value.narrow(0, source.offset, spec.shape[0]);
     into.copy_(value);
+    return {};
+  }
+
+  /// A tied head that the checkpoint has besides: the embedding stands, as in transformers.
+  Status compare_tied(const Parameters& parameters) {
+    const auto head = stored_.find("lm_head.weight");
+    if (!config_.tied_head || head == stored_.end() || used_.contains(head->first)) return {};
+    const at::Tensor& embedding = parameters.at(kEmbedding);
+    if (embedding.sizes() == at::IntArrayRef(head->second->shape)) {
+      ASSIGN_OR_RETURN(const at::Tensor value, read(*head->second));
+      if (at::equal(value.to(embedding.scalar_type()), embedding)) return {};
+    }
+    log(LogLevel::Warning,
+        "the checkpoint's lm_head.weight differs from the embedding that the config ties it to; "
+        "the embedding is taken");
     return {};
   }
 
@@ -60,9 +87,14 @@ class Loader {
  private:
   [[nodiscard]] const TensorReader::Stored* find(const std::string& name) const {
     if (const auto it = stored_.find(name); it != stored_.end()) return it->second;
-    if (!name.starts_with(prefix_)) return nullptr;
-    const auto it = stored_.find(name.substr(prefix_.size()));
-    return it == stored_.end() ? nullptr : it->second;
+    if (name.starts_with(prefix_)) {
+      const auto it = stored_.find(name.substr(prefix_.size()));
+      if (it != stored_.end()) return it->second;
+    }
+    // Of a tied pair either name will do.
+    const bool tied = config_.tied_head && name == tensor_source(config_, kEmbedding).tensor;
+    const auto head = stored_.find("lm_head.weight");
+    return tied && head != stored_.end() ? head->second : nullptr;
   }
 
   static std::vector<int64_t> stored_shape(const ParameterSpec& spec, const TensorSource& source) {
@@ -101,6 +133,8 @@ Result<Parameters> load_parameters(const TransformerConfig& config, const Tensor
   const at::NoGradGuard no_grad;
   const auto specs = parameter_specs(config);
   Loader loader(config, reader);
+  // A config that lies about its sizes must not cost memory: nothing is allocated before.
+  for (const ParameterSpec& spec : specs) RETURN_IF_ERROR(loader.check(spec));
   Parameters parameters = Parameters::allocate(specs, dtype);
   if (parameters.has("score.weight")) {
     at::Tensor score = parameters.at("score.weight");
@@ -111,6 +145,7 @@ Result<Parameters> load_parameters(const TransformerConfig& config, const Tensor
     RETURN_IF_ERROR(loader.load(specs[i], into));
   }
   RETURN_IF_ERROR(loader.all_used());
+  RETURN_IF_ERROR(loader.compare_tied(parameters));
   return parameters;
 }
 

@@ -1,12 +1,15 @@
 #include "models/transformer/config.h"
 
+#include <algorithm>
+
 namespace sluice {
 namespace {
 
-// Products of two sizes stay far from overflow below this.
 constexpr int64_t kMaxSize = int64_t{1} << 30;
-// Every expert of every layer has parameters by name: a few numbers in a file must not be enough to
-// fill the memory with them. The largest open models have 25,000.
+// Wide enough for any model there is; products of two of them, and sums of those, do not overflow.
+constexpr int64_t kMaxWidth = int64_t{1} << 24;
+constexpr int64_t kMaxVocabulary = int64_t{1} << 28;
+// Experts of all layers: each is three names and shapes before any weight is looked for.
 constexpr int64_t kMaxExperts = int64_t{1} << 17;
 
 Status in_range(std::string_view what, int64_t value, int64_t low, int64_t high = kMaxSize) {
@@ -17,8 +20,8 @@ Status in_range(std::string_view what, int64_t value, int64_t low, int64_t high 
 Status check_experts(const ExpertConfig& e) {
   RETURN_IF_ERROR(in_range("num_experts", e.count, 1, 1 << 16));
   RETURN_IF_ERROR(in_range("num_experts_per_tok", e.per_token, 1, e.count));
-  RETURN_IF_ERROR(in_range("moe_intermediate_size", e.intermediate_size, 1));
-  return in_range("shared_expert_intermediate_size", e.shared_intermediate_size, 0);
+  RETURN_IF_ERROR(in_range("moe_intermediate_size", e.intermediate_size, 1, kMaxWidth));
+  return in_range("shared_expert_intermediate_size", e.shared_intermediate_size, 0, kMaxWidth);
 }
 
 Status check_gated_delta(const GatedDeltaConfig& g) {
@@ -27,6 +30,10 @@ Status check_gated_delta(const GatedDeltaConfig& g) {
   RETURN_IF_ERROR(in_range("linear_key_head_dim", g.key_dim, 1, 1 << 16));
   RETURN_IF_ERROR(in_range("linear_value_head_dim", g.value_dim, 1, 1 << 16));
   RETURN_IF_ERROR(in_range("linear_conv_kernel_dim", g.conv_kernel, 1, 1 << 10));
+  RETURN_IF_ERROR(in_range("linear_num_key_heads x linear_key_head_dim", g.key_heads * g.key_dim, 1,
+                           kMaxWidth));
+  RETURN_IF_ERROR(in_range("linear_num_value_heads x linear_value_head_dim",
+                           g.value_heads * g.value_dim, 1, kMaxWidth));
   if (g.value_heads % g.key_heads == 0) return {};
   return invalid_argument("linear_num_value_heads {} is no multiple of linear_num_key_heads {}",
                           g.value_heads, g.key_heads);
@@ -34,12 +41,8 @@ Status check_gated_delta(const GatedDeltaConfig& g) {
 
 Status check_rope(const RopeConfig& rope, int64_t head_dim) {
   if (rope.type == RopeType::None) return {};
-  const double share = rope.partial_rotary_factor;
-  if (!(share > 0 && share <= 1)) {
-    return invalid_argument("partial_rotary_factor is {}, must be above 0 and at most 1", share);
-  }
   const int64_t dim = rotary_dim(rope, head_dim);
-  if (dim < 2 || dim % 2 != 0) {
+  if (dim < 2 || dim % 2 != 0 || dim > head_dim) {
     return invalid_argument("{} of {} head dimensions are rotated: must be even and at least 2",
                             dim, head_dim);
   }
@@ -59,13 +62,14 @@ Status check_rope(const RopeConfig& rope, int64_t head_dim) {
 }  // namespace
 
 Status check(const TransformerConfig& c) {
-  RETURN_IF_ERROR(in_range("vocab_size", c.vocab_size, 1));
-  RETURN_IF_ERROR(in_range("hidden_size", c.hidden_size, 1));
-  RETURN_IF_ERROR(in_range("intermediate_size", c.intermediate_size, 1));
+  RETURN_IF_ERROR(in_range("vocab_size", c.vocab_size, 1, kMaxVocabulary));
+  RETURN_IF_ERROR(in_range("hidden_size", c.hidden_size, 1, kMaxWidth));
+  RETURN_IF_ERROR(in_range("intermediate_size", c.intermediate_size, 1, kMaxWidth));
   RETURN_IF_ERROR(in_range("num_hidden_layers", static_cast<int64_t>(c.layers.size()), 1, 1 << 14));
   RETURN_IF_ERROR(in_range("num_attention_heads", c.heads, 1, 1 << 16));
   RETURN_IF_ERROR(in_range("num_key_value_heads", c.kv_heads, 1, 1 << 16));
   RETURN_IF_ERROR(in_range("head_dim", c.head_dim, 1, 1 << 16));
+  RETURN_IF_ERROR(in_range("num_attention_heads x head_dim", c.heads * c.head_dim, 1, kMaxWidth));
   RETURN_IF_ERROR(in_range("max_position_embeddings", c.max_positions, 1));
   if (c.heads % c.kv_heads != 0) {
     return invalid_argument("num_key_value_heads {} does not divide num_attention_heads {}",
@@ -75,16 +79,29 @@ Status check(const TransformerConfig& c) {
   RETURN_IF_ERROR(check_rope(c.rope, c.head_dim));
   int64_t experts = 0;
   for (const LayerConfig& layer : c.layers) {
+    experts += layer.experts ? c.experts.count : 0;
     RETURN_IF_ERROR(in_range("sliding_window", layer.window, 0));
-    if (layer.experts) {
-      RETURN_IF_ERROR(check_experts(c.experts));
-      experts += c.experts.count;
-    }
+    if (layer.experts) RETURN_IF_ERROR(check_experts(c.experts));
     if (layer.mixer == MixerKind::GatedDelta) RETURN_IF_ERROR(check_gated_delta(c.gated_delta));
   }
   RETURN_IF_ERROR(in_range("num_experts of all layers", experts, 0, kMaxExperts));
-  if (c.head == HeadKind::Classifier) RETURN_IF_ERROR(in_range("num_labels", c.num_labels, 1));
+  if (c.head == HeadKind::Classifier) {
+    RETURN_IF_ERROR(in_range("num_labels", c.num_labels, 1, 1 << 16));
+  }
   return {};
+}
+
+int64_t context_length(const TransformerConfig& c) noexcept {
+  const RopeConfig& rope = c.rope;
+  if (c.learned_positions || rope.type == RopeType::None || rope.type == RopeType::Default ||
+      rope.type == RopeType::Llama3) {
+    return c.max_positions;
+  }
+  // These are also written into the config of a model that was trained on fewer positions.
+  const int64_t trained =
+      rope.type == RopeType::Yarn ? rope.original_max_positions : c.max_positions;
+  const double stretched = static_cast<double>(trained) * rope.factor;
+  return std::max(c.max_positions, static_cast<int64_t>(std::min(stretched, 1e15)));
 }
 
 }  // namespace sluice

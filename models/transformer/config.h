@@ -103,4 +103,7 @@ struct TransformerConfig {
 /// labels, a window below 0 and so on. Every config that was read from a file has passed it.
 Status check(const TransformerConfig& config);
 
+/// Positions that the model was made for: those of its config, stretched by its RoPE scaling.
+[[nodiscard]] int64_t context_length(const TransformerConfig& config) noexcept;
+
 }  // namespace sluice

@@ -35,10 +35,7 @@ std::string complaint(const json& config) {
 }
 
 TEST(HfConfig, EveryArchitectureSurvivesBeingWrittenAndRead) {
-  for (const char* name :
-       {"llama", "llama_one_kv_head", "llama_classifier", "rope_linear", "rope_dynamic",
-        "rope_llama3", "rope_yarn", "mistral", "qwen2", "qwen3", "qwen3_moe", "qwen3_moe_raw",
-        "mixtral", "smollm3", "gemma2", "gpt2", "qwen3_next"}) {
+  for (const std::string& name : golden::models()) {
     const auto read = read_hf_config(parse_file(golden::folder(name) + "/config.json"));
     ASSERT_TRUE(read.ok()) << name << ": " << read.status().message();
     const auto again = read_hf_config(write_hf_config(*read));
@@ -83,6 +80,98 @@ TEST(HfConfig, BothFormsOfRopeAreTheSame) {
   EXPECT_TRUE(a->rope == b->rope);
   EXPECT_EQ(a->rope.type, RopeType::Yarn);
   EXPECT_EQ(a->rope.beta_fast, 16);
+}
+
+TEST(HfConfig, RopeScalingStandsForAllOfRopeParameters) {
+  json config = llama();
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 500.0}};
+  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 2.0}};
+  const auto read = read_hf_config(config);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->rope.type, RopeType::Linear);
+  EXPECT_EQ(read->rope.theta, 10000);
+  config["rope_scaling"]["rope_type"] = "longrope";
+  EXPECT_THAT(complaint(config), HasSubstr("unknown rope_type 'longrope'"));
+}
+
+// config_defaults.json has what `transformers` makes of configs that name their sizes only.
+TEST(HfConfig, AbsentKeysMeanWhatTheyMeanToTransformers) {
+  const json table = parse_file(golden::folder("config_defaults.json"));
+  ASSERT_GE(table.size(), architectures().size());
+  for (const json& row : table) {
+    auto brief = read_hf_config(row["brief"]);
+    auto full = read_hf_config(row["full"]);
+    ASSERT_TRUE(brief.ok()) << brief.status().message() << row["brief"];
+    ASSERT_TRUE(full.ok()) << full.status().message() << row["full"];
+    // Absent ids are none to us: the defaults of a class are not those of its models.
+    for (TransformerConfig* c : {&*brief, &*full}) {
+      c->bos_token = c->pad_token = -1;
+      c->eos_tokens.clear();
+    }
+    EXPECT_TRUE(*brief == *full) << write_hf_config(*brief) << "\n" << write_hf_config(*full);
+  }
+}
+
+TEST(HfConfig, AnAbsentWindowOfMistralIsNotANullOne) {
+  json config = llama();
+  config["architectures"] = {"MistralForCausalLM"};
+  config["num_key_value_heads"] = 2;
+  EXPECT_EQ(read_hf_config(config)->layers.front().window, 4096);
+  config["sliding_window"] = nullptr;
+  EXPECT_EQ(read_hf_config(config)->layers.front().window, 0);
+  EXPECT_TRUE(write_hf_config(*read_hf_config(config))["sliding_window"].is_null());
+}
+
+TEST(HfConfig, SizesThatNoModelHasAreRefused) {
+  const std::vector<std::pair<const char*, json>> bad = {{"hidden_size", int64_t{1} << 30},
+                                                         {"vocab_size", int64_t{1} << 30},
+                                                         {"intermediate_size", int64_t{1} << 40},
+                                                         {"head_dim", 1 << 24}};
+  for (const auto& [key, value] : bad) {
+    json config = llama();
+    config[key] = value;
+    EXPECT_THAT(complaint(config), HasSubstr(key));
+  }
+  json heads = llama();
+  heads["num_attention_heads"] = heads["head_dim"] = 1 << 16;
+  EXPECT_THAT(complaint(heads), HasSubstr("num_attention_heads x head_dim is 4294967296"));
+  json labels = llama();
+  labels["architectures"] = {"LlamaForSequenceClassification"};
+  labels["num_labels"] = 1 << 30;
+  EXPECT_THAT(complaint(labels), HasSubstr("num_labels"));
+  // Each by itself is possible, all of them are names for hours.
+  json experts = llama();
+  experts["architectures"] = {"Qwen3MoeForCausalLM"};
+  experts["num_hidden_layers"] = 1 << 14;
+  experts["num_experts"] = 1 << 16;
+  experts["num_experts_per_tok"] = 2;
+  experts["moe_intermediate_size"] = 8;
+  EXPECT_THAT(complaint(experts), HasSubstr("num_experts of all layers"));
+  json gpt2 = {{"architectures", {"GPT2LMHeadModel"}},
+               {"vocab_size", 64},
+               {"n_embd", int64_t{1} << 62},
+               {"n_head", 2},
+               {"n_layer", 1}};
+  EXPECT_THAT(complaint(gpt2), HasSubstr("hidden_size is 4611686018427387904"));
+}
+
+TEST(HfConfig, ContextIsStretchedByScaledRope) {
+  json config = llama();
+  const auto context = [&] { return context_length(*read_hf_config(config)); };
+  EXPECT_EQ(context(), 128);
+  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 2.0}};
+  EXPECT_EQ(context(), 256);
+  config["rope_scaling"] = {
+      {"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 128}};
+  EXPECT_EQ(context(), 512);
+  config["max_position_embeddings"] = 512;  // as other models write it
+  EXPECT_EQ(context(), 512);
+  config["rope_scaling"] = {{"rope_type", "llama3"},
+                            {"factor", 8.0},
+                            {"low_freq_factor", 1.0},
+                            {"high_freq_factor", 4.0},
+                            {"original_max_position_embeddings", 64}};
+  EXPECT_EQ(context(), 512);
 }
 
 TEST(HfConfig, UnknownRopeTypeNamesTheKnownOnes) {

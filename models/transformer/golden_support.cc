@@ -9,6 +9,15 @@
 
 namespace sluice::golden {
 
+const std::vector<std::string>& models() {
+  static const std::vector<std::string> all = {
+      "llama",       "llama_one_kv_head", "llama_classifier", "rope_linear", "rope_dynamic",
+      "rope_llama3", "rope_yarn",         "mistral",          "qwen2",       "qwen3",
+      "qwen3_moe",   "qwen3_moe_raw",     "mixtral",          "smollm3",     "gemma2",
+      "gpt2",        "qwen3_next"};
+  return all;
+}
+
 Result<Tensors> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};

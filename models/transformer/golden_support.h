@@ -4,9 +4,13 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 /// For tests: what testdata/make_golden.py wrote.
 namespace sluice::golden {
+
+/// Names of all tiny models that make_golden.py writes.
+const std::vector<std::string>& models();
 
 using Tensors = std::map<std::string, at::Tensor>;
 

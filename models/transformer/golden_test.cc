@@ -33,7 +33,7 @@ at::Tensor loss_of(const Transformer& model, const PackedBatch& batch, const at:
   return at::cross_entropy_loss(at::cat(rows), at::cat(targets));
 }
 
-class Golden : public testing::TestWithParam<const char*> {};
+class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, LogitsEqualTransformers) {
   auto loaded = golden::load(GetParam());
@@ -69,12 +69,8 @@ TEST_P(Golden, GradientsEqualTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, Golden,
-                         testing::Values("llama", "llama_one_kv_head", "llama_classifier",
-                                         "rope_linear", "rope_dynamic", "rope_llama3", "rope_yarn",
-                                         "mistral", "qwen2", "qwen3", "qwen3_moe", "qwen3_moe_raw",
-                                         "mixtral", "smollm3", "gemma2", "gpt2", "qwen3_next"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Architectures, Golden, testing::ValuesIn(golden::models()),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace sluice

@@ -20,16 +20,24 @@ Result<std::vector<int64_t>> greedy(const Transformer& model, const std::vector<
       return invalid_argument("token {} is outside the vocabulary of {}", id, config.vocab_size);
     }
   }
-  int64_t room = options.max_tokens;
-  if (config.learned_positions) room = std::min(room, config.max_positions - prompted);
-  if (room < 0) {
-    return invalid_argument("the prompt has {} tokens, the model {} positions", prompted,
-                            config.max_positions);
+  const int64_t context = context_length(config);
+  if (prompted > context) {
+    return invalid_argument("the prompt has {} tokens, the model takes {}", prompted, context);
   }
+  const int64_t room = std::min(options.max_tokens, context - prompted);
   ContiguousKvCache cache(static_cast<int64_t>(config.layers.size()), 1);
   std::vector<int64_t> out;
   std::vector<int64_t> next = prompt;
   int64_t position = 0;
+  // The prompt goes in by pieces, since hidden states of all of it can be larger than the model.
+  // Dynamic RoPE takes its base from the length of a forward.
+  constexpr int64_t kPiece = 512;
+  const bool whole = config.rope.type == RopeType::Dynamic && config.rope.dynamic_length == 0;
+  for (; room > 0 && !whole && prompted - position > kPiece; position += kPiece) {
+    const auto begin = prompt.begin() + position;
+    static_cast<void>(model.forward(pack({{begin, begin + kPiece}}, {position}), &cache));
+    next.assign(begin + kPiece, prompt.end());
+  }
   while (static_cast<int64_t>(out.size()) < room) {
     const at::Tensor hidden = model.forward(pack({next}, {position}), &cache);
     position += static_cast<int64_t>(next.size());

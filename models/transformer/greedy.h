@@ -15,8 +15,9 @@ struct GreedyOptions {
 };
 
 /// The most likely continuation of `prompt`, token by token with a cache. InvalidArgument when the
-/// prompt is empty, holds an id outside the vocabulary, or leaves no room in a model whose
-/// positions are learned. One call per thread; the model is only read.
+/// prompt is empty, holds an id outside the vocabulary, or is longer than the model's context
+/// (context_length), where a continuation ends at the latest. One call per thread; the model is
+/// only read.
 Result<std::vector<int64_t>> greedy(const Transformer& model, const std::vector<int64_t>& prompt,
                                     const GreedyOptions& options);
 

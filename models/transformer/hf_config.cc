@@ -31,6 +31,10 @@ const json* HfConfig::find(std::string_view key) const {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
+bool HfConfig::absent(std::string_view key) const {
+  return !object_.is_object() || !object_.contains(std::string(key));
+}
+
 bool HfConfig::has(std::string_view key) const { return find(key) != nullptr; }
 
 void HfConfig::complain(std::string message) {
@@ -147,8 +151,9 @@ TransformerConfig read_common(HfConfig& hf, const TransformerConfig& otherwise) 
   c.hidden_size = hf.integer("hidden_size");
   c.intermediate_size = hf.integer("intermediate_size");
   c.heads = hf.integer("num_attention_heads");
-  c.kv_heads =
-      hf.integer("num_key_value_heads", otherwise.kv_heads > 0 ? otherwise.kv_heads : c.heads);
+  // Null means one for each head, also where an absent key means another number.
+  const bool usual = hf.absent("num_key_value_heads") && otherwise.kv_heads > 0;
+  c.kv_heads = hf.integer("num_key_value_heads", usual ? otherwise.kv_heads : c.heads);
   const int64_t even = c.heads > 0 ? c.hidden_size / c.heads : 0;
   c.head_dim = hf.integer("head_dim", otherwise.head_dim > 0 ? otherwise.head_dim : even);
   c.max_positions = hf.integer("max_position_embeddings", otherwise.max_positions);

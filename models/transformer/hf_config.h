@@ -19,6 +19,8 @@ class HfConfig {
   explicit HfConfig(const nlohmann::json& object);
 
   [[nodiscard]] bool has(std::string_view key) const;
+  /// Not there, not even as null: for keys whose null is not their default.
+  [[nodiscard]] bool absent(std::string_view key) const;
   /// Without `otherwise` the key must be there.
   int64_t integer(std::string_view key, std::optional<int64_t> otherwise = std::nullopt);
   double number(std::string_view key, std::optional<double> otherwise = std::nullopt);

@@ -10,14 +10,15 @@ using nlohmann::json;
 
 constexpr std::string_view kKnown = "default, linear, dynamic, llama3, yarn";
 
-/// One object that holds all of RoPE's numbers, from either form.
+/// One object that holds all of RoPE's numbers, from either form. As in transformers, a
+/// rope_scaling that says something stands for all of rope_parameters.
 json merged(const json& object) {
   json all = json::object();
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const auto found = object.find(key);
-    if (found != object.end() && found->is_object()) all.update(*found);
+    if (all.empty() && found != object.end() && found->is_object()) all = *found;
   }
-  // The outer keys are the older form; inside rope_parameters they win.
+  // The outer keys are the older form; inside they win.
   for (const char* key :
        {"rope_theta", "partial_rotary_factor", "original_max_position_embeddings"}) {
     const auto found = object.find(key);

@@ -13,7 +13,7 @@ TensorReader reader_of(const Checkpoint& checkpoint, at::ScalarType dtype) {
     reader.tensors.push_back({t.name, t.shape});
   }
   reader.read = [&checkpoint, dtype](const std::string& name) {
-    return checkpoint.read(name, dtype);
+    return checkpoint.read_copy(name, dtype);
   };
   return reader;
 }

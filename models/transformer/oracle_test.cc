@@ -38,7 +38,14 @@ TEST(Oracle, LogitsAndGreedyTokensOfARealModelEqualTransformers) {
   const at::NoGradGuard no_grad;
   const PackedBatch batch = golden::batch_of(*want);
   const at::Tensor logits = model->logits(model->forward(batch));
-  EXPECT_LE((logits - want->at("logits")).abs().max().item<double>(), 1e-3);
+  const auto difference = [](const at::Tensor& a, const at::Tensor& b) {
+    return (a - b).abs().max().item<double>();
+  };
+  EXPECT_LE(difference(logits, want->at("logits")), 1e-4);
+  // Thirty layers of fp32 leave as much: measured 5.2e-5 between the two, 9.4e-5 from either to
+  // fp64. What is ours to keep is to be no worse than the reference.
+  const at::Tensor& exact = want->at("exact");
+  EXPECT_LE(difference(logits, exact), 1.5 * difference(want->at("logits"), exact));
 
   GreedyOptions options;
   const at::Tensor& continuation = want->at("continuation");

@@ -52,11 +52,56 @@ TEST(Parameters, UnexpectedTensorIsNamed) {
                                       "checkpoint belongs to no parameter of LlamaForCausalLM"));
 }
 
+TEST(Parameters, AConfigThatLiesAboutItsSizesAllocatesNothing) {
+  Stored s = stored("llama");
+  s.config.hidden_size = 1 << 24;
+  s.config.vocab_size = 1 << 28;  // 18 petabytes
+  EXPECT_THAT(complaint(s), HasSubstr("the config implies [268435456, 16777216]"));
+  // The first tensor fits, and a later one would not.
+  s = stored("llama");
+  s.config.intermediate_size = 1 << 24;
+  s.config.layers.resize(1 << 14, s.config.layers.front());
+  bool read = false;
+  TensorReader reader = golden::reader(s.tensors);
+  reader.read = [&](const std::string&) -> Result<at::Tensor> {
+    read = true;
+    return at::Tensor();
+  };
+  EXPECT_FALSE(load_parameters(s.config, reader).ok());
+  EXPECT_FALSE(read) << "a tensor was read before all shapes were compared";
+}
+
 TEST(Parameters, HarmlessExtrasArePassedOver) {
   Stored s = stored("gpt2");
   s.tensors["transformer.h.0.attn.bias"] = at::zeros({1, 1, 32, 32});
   s.tensors["lm_head.weight"] = at::zeros({64, 24});  // tied: the embedding stands
   EXPECT_EQ(complaint(s), "");
+}
+
+TEST(Parameters, EitherNameOfATiedPairWillDo) {
+  Stored s = stored("qwen2");  // tied
+  const auto whole = load_parameters(s.config, golden::reader(s.tensors));
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  golden::Tensors head = s.tensors;
+  auto node = head.extract("model.embed_tokens.weight");
+  node.key() = "lm_head.weight";
+  head.insert(std::move(node));
+  const auto alone = load_parameters(s.config, golden::reader(head));
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_TRUE(
+      at::equal(alone->at("model.embed_tokens.weight"), whole->at("model.embed_tokens.weight")));
+}
+
+TEST(Parameters, ATiedHeadThatDiffersIsWarnedOf) {
+  Stored s = stored("qwen2");
+  s.tensors["lm_head.weight"] = s.tensors.at("model.embed_tokens.weight").clone();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(complaint(s), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  s.tensors["lm_head.weight"][0][0] += 1;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(complaint(s), "");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("lm_head.weight differs"));
 }
 
 TEST(Parameters, NamesWithoutTheBasePrefixAreFound) {

@@ -76,6 +76,27 @@ TEST(ChatGolden, TemplatesOfModelFamiliesRenderAsInTransformers) {
   EXPECT_GE(templates.size(), 13u);
 }
 
+TEST(ChatGolden, ContinuedMessagesEndAsInTransformers) {
+  const Json golden = Json::parse(read("continued_golden.json"));
+  ChatOptions options;
+  options.special_tokens = golden["tokens"].get<std::map<std::string, std::string>>();
+  options.now = golden_time;
+  options.continue_final_message = true;
+  size_t rendered = 0;
+  for (const Json& one : golden["cases"]) {
+    SCOPED_TRACE(one["template"].get<std::string>() + " " + one["messages"].dump());
+    const auto chat =
+        ChatTemplate::parse(read("templates/" + one["template"].get<std::string>() + ".jinja"));
+    ASSERT_TRUE(chat.ok()) << chat.status().to_string();
+    const auto out = chat->render(one["messages"], options);
+    ASSERT_EQ(out.ok(), !one.contains("error")) << (out.ok() ? out->text : out.status().message());
+    if (!out.ok()) continue;
+    EXPECT_EQ(out->text, one["text"].get<std::string>());
+    ++rendered;
+  }
+  EXPECT_GT(rendered, 50u);
+}
+
 TEST(ChatGolden, SnippetsGiveWhatJinjaGives) {
   const Json golden = Json::parse(read("snippet_golden.json"));
   ChatOptions options;

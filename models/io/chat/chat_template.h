@@ -39,6 +39,9 @@ struct ChatOptions {
   const nlohmann::ordered_json* variables = nullptr;
   std::map<std::string, std::string> special_tokens;  ///< "bos_token" -> "<s>"
   bool add_generation_prompt = false;  ///< ends with the start of the assistant's turn
+  /// The last message is to be continued: the text ends with its content, without what closes a
+  /// turn. Not together with add_generation_prompt.
+  bool continue_final_message = false;
   /// What strftime_now() prints; unset: the local time. Set it where a prompt must repeat:
   /// templates of Llama 3 put today's date into the system prompt.
   std::function<std::tm()> now;

@@ -221,6 +221,24 @@ TEST(ChatTemplate, RangesHoldNoNumberOfMoreThan64Bits) {
             "True False False False False");
 }
 
+TEST(ChatTemplate, AContinuedMessageEndsTheTextAndItsSpan) {
+  const auto chat = ChatTemplate::parse(
+      "{% for m in messages %}<{% generation %}{{ m.content }}!{% endgeneration %}>{% endfor %}");
+  ASSERT_TRUE(chat.ok());
+  ChatOptions options;
+  options.continue_final_message = true;
+  const Json messages = {{{"role", "user"}, {"content", "a"}},
+                         {{"role", "assistant"}, {"content", "b "}}};
+  const auto out = chat->render(messages, options);
+  ASSERT_TRUE(out.ok()) << out.status().message();
+  EXPECT_EQ(out->text, "<a!><b ");
+  EXPECT_EQ(out->generated, (std::vector<TextSpan>{{1, 3}, {5, 7}}));
+  EXPECT_FALSE(chat->render(Json::array(), options).ok());
+  EXPECT_FALSE(ChatTemplate::parse("fixed")->render(messages, options).ok());
+  options.add_generation_prompt = true;
+  EXPECT_EQ(chat->render(messages, options).status().code(), Code::InvalidArgument);
+}
+
 TEST(ChatTemplate, VariablesWinOverSpecialTokens) {
   ChatOptions options;
   options.special_tokens = {{"bos_token", "<s>"}};

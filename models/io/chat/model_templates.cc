@@ -1,6 +1,7 @@
 #include "models/io/chat/model_templates.h"
 
 #include "models/io/chat/parser.h"
+#include "models/json/strict_json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,20 @@ Result<std::string> read_text(const fs::path& path, size_t most) {
   text << file.rdbuf();
   if (!file || !text) return error(Code::Unavailable, "{}: cannot be read", path.string());
   return std::move(text).str();
+}
+
+/// Older folders keep the special tokens apart; those of the config win.
+Status add_special_tokens(const fs::path& path, nlohmann::json& config) {
+  std::error_code problem;
+  if (!config.is_object() || !fs::exists(path, problem)) return {};
+  ASSIGN_OR_RETURN(const std::string text, read_text(path, kMaxConfigBytes));
+  const auto map = parse_json(text);
+  if (!map.ok()) return map.status().with_context(path.string());
+  if (!map->is_object()) return invalid_argument("{}: not a JSON object", path.string());
+  for (const auto& [key, value] : map->items()) {
+    if (!config.contains(key)) config[key] = value;
+  }
+  return {};
 }
 
 }  // namespace
@@ -100,8 +115,10 @@ Result<ModelTemplates> ModelTemplates::load(const std::string& path) {
   const fs::path config_path = folder / "tokenizer_config.json";
   if (fs::exists(config_path, problem)) {
     ASSIGN_OR_RETURN(const std::string text, read_text(config_path, kMaxConfigBytes));
-    const auto config = nlohmann::json::parse(text, nullptr, false);
-    if (config.is_discarded()) return invalid_argument("{}: not JSON", config_path.string());
+    const auto parsed = parse_json(text);
+    if (!parsed.ok()) return parsed.status().with_context(config_path.string());
+    nlohmann::json config = *parsed;
+    RETURN_IF_ERROR(add_special_tokens(folder / "special_tokens_map.json", config));
     if (const Status status = out.read_config(config); !status.ok())
       return status.with_context(path);
   }

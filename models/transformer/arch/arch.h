@@ -1,18 +1,11 @@
 #pragma once
 #include "models/transformer/architecture.h"
 
-/// The families, each in the file of its name.
+/// The families of families.def, each in the file of its name.
 namespace sluice::arch {
 
-const Architecture& llama();
-const Architecture& mistral();
-const Architecture& qwen2();
-const Architecture& qwen3();
-const Architecture& qwen3_moe();
-const Architecture& mixtral();
-const Architecture& smollm3();
-const Architecture& gemma2();
-const Architecture& gpt2();
-const Architecture& qwen3_next();
+#define SLUICE_FAMILY(name) const Architecture& name();
+#include "models/transformer/arch/families.def"
+#undef SLUICE_FAMILY
 
 }  // namespace sluice::arch

@@ -27,8 +27,11 @@ TransformerConfig read(HfConfig& hf) {
   const double scalar = hf.number("query_pre_attn_scalar", 256);
   if (!(scalar > 0)) hf.complain(fmt::format("key 'query_pre_attn_scalar' is {}", scalar));
   c.attention_scale = 1 / std::sqrt(scalar);
-  c.attention_softcap = hf.number("attn_logit_softcapping", 0);
-  c.logit_softcap = hf.number("final_logit_softcapping", 0);
+  // An absent cap is the published models', null is none.
+  c.attention_softcap =
+      hf.number("attn_logit_softcapping", hf.absent("attn_logit_softcapping") ? 50 : 0);
+  c.logit_softcap =
+      hf.number("final_logit_softcapping", hf.absent("final_logit_softcapping") ? 30 : 0);
   if (hf.flag("use_bidirectional_attention", false)) {
     hf.complain("key 'use_bidirectional_attention': only causal attention is supported");
   }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -15,7 +16,9 @@ TransformerConfig read(HfConfig& hf) {
   TransformerConfig c;
   c.vocab_size = hf.integer("vocab_size");
   c.hidden_size = hf.integer("n_embd");
-  c.intermediate_size = hf.integer("n_inner", 4 * c.hidden_size);
+  // Larger ones are refused by check(); four times those would not fit into 64 bits.
+  c.intermediate_size =
+      hf.integer("n_inner", 4 * std::clamp<int64_t>(c.hidden_size, 0, int64_t{1} << 32));
   c.heads = c.kv_heads = hf.integer("n_head");
   c.max_positions = hf.integer("n_positions", 1024);
   const int64_t layers = hf.integer("n_layer");

@@ -12,8 +12,8 @@ TransformerConfig read(HfConfig& hf) {
   otherwise.max_positions = 4096 * 32;
   otherwise.kv_heads = 8;
   TransformerConfig c = read_common(hf, otherwise);
-  // An absent key means 4096 to transformers; null means no window.
-  const int64_t window = hf.integer("sliding_window", 0);
+  // As in transformers: an absent key means 4096, null means no window.
+  const int64_t window = hf.integer("sliding_window", hf.absent("sliding_window") ? 4096 : 0);
   for (LayerConfig& layer : c.layers) layer.window = window;
   return c;
 }

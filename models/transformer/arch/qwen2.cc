@@ -33,6 +33,7 @@ namespace {
 TransformerConfig read(HfConfig& hf) {
   TransformerConfig otherwise;
   otherwise.max_positions = 32768;
+  otherwise.kv_heads = 32;
   TransformerConfig c = read_common(hf, otherwise);
   c.qkv_bias = true;
   read_qwen_windows(hf, c);

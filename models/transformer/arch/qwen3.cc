@@ -11,6 +11,7 @@ namespace {
 TransformerConfig read(HfConfig& hf) {
   TransformerConfig otherwise;
   otherwise.max_positions = 32768;
+  otherwise.kv_heads = 32;
   otherwise.head_dim = 128;
   TransformerConfig c = read_common(hf, otherwise);
   c.qk_norm = true;

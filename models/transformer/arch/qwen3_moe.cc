@@ -10,8 +10,9 @@
 namespace sluice::arch {
 
 void read_qwen_experts(HfConfig& hf, bool normalise_otherwise, TransformerConfig& c) {
-  c.experts.count =
-      hf.has("num_experts") ? hf.integer("num_experts") : hf.integer("num_local_experts", 0);
+  c.experts.count = hf.has("num_local_experts") && !hf.has("num_experts")
+                        ? hf.integer("num_local_experts")
+                        : hf.integer("num_experts");
   if (c.experts.count == 0) return;
   c.experts.per_token = hf.integer("num_experts_per_tok");
   c.experts.intermediate_size = hf.integer("moe_intermediate_size");

@@ -173,9 +173,42 @@ def rope_table():
         f.write("[\n" + ",\n".join(json.dumps(row) for row in table) + "\n]\n")
 
 
+def defaults_table():
+    """Configs with sizes only, and what transformers completes them to."""
+    sizes = dict(vocab_size=64, hidden_size=64, intermediate_size=20, num_hidden_layers=5,
+                 num_attention_heads=32)
+    gpt2 = dict(vocab_size=64, n_embd=24, n_layer=2, n_head=3)
+    moe = dict(EXPERTS)
+    rows = []
+    for architecture, config in [
+            ("LlamaForCausalLM", sizes), ("MistralForCausalLM", sizes),
+            ("MistralForCausalLM", {**sizes, "sliding_window": None}),
+            ("SmolLM3ForCausalLM", {**sizes, "num_key_value_heads": None}),
+            ("Qwen2ForCausalLM", sizes), ("Qwen2ForCausalLM", {**sizes, "use_sliding_window": True,
+                                                               "max_window_layers": 3}),
+            ("Qwen3ForCausalLM", sizes), ("Qwen3MoeForCausalLM", {**sizes, **moe}),
+            ("MixtralForCausalLM", sizes), ("SmolLM3ForCausalLM", sizes),
+            ("SmolLM3ForCausalLM", {**sizes, "use_sliding_window": True, "sliding_window": 7}),
+            ("Gemma2ForCausalLM", sizes),
+            ("Gemma2ForCausalLM", {**sizes, "final_logit_softcapping": None}),
+            ("GPT2LMHeadModel", gpt2), ("Qwen3NextForCausalLM", {**sizes, **moe}),
+            ("LlamaForCausalLM", {**sizes, "rope_scaling": {"type": "linear", "factor": 2.0},
+                                  "rope_theta": 500.0}),
+            ("LlamaForCausalLM", {**sizes, "rope_theta": 500.0,
+                                  "rope_scaling": {"rope_type": "linear", "factor": 2.0},
+                                  "rope_parameters": {"rope_type": "default", "rope_theta": 9.0}})]:
+        cls = getattr(tf, architecture).config_class
+        full = cls(**copy.deepcopy(config)).to_dict()
+        rows.append({"brief": {"architectures": [architecture], **config},
+                     "full": {**full, "architectures": [architecture]}})
+    with open(os.path.join(HERE, "config_defaults.json"), "w") as f:
+        f.write("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     rope_table()
+    defaults_table()
     for entry in models():
         golden(*entry)
         print(entry[0])

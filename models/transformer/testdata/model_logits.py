@@ -1,7 +1,8 @@
 """What `transformers` says about a GGUF model: python model_logits.py MODEL.gguf OUT.safetensors
 
-Writes ids and cu_seqlens of two sequences, their logits in fp32, and a greedy continuation of the
-first. Run by oracle_test.cc.
+Writes ids and cu_seqlens of two sequences, their logits in fp32 and in fp64 (`exact`: also the
+norms, the softmax and the rotation, which transformers computes in fp32 whatever the weights are),
+and a greedy continuation of the first. Run by oracle_test.cc.
 """
 
 import os
@@ -10,6 +11,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM
+from transformers.models.llama import modeling_llama
 
 path, out = sys.argv[1:]
 torch.set_num_threads(1)
@@ -23,5 +25,24 @@ with torch.inference_mode():
     row = rows[0]
     for _ in range(8):
         row = torch.cat([row, model(row[None]).logits[0, -1].argmax()[None]])
+
+
+def norm(self, x):
+    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+
+
+def rotation(self, x, position_ids):
+    angles = position_ids[0, :, None].double() * self.inv_freq.double()[None]
+    angles = torch.cat([angles, angles], -1)[None]
+    return angles.cos(), angles.sin()
+
+
+modeling_llama.LlamaRMSNorm.forward = norm
+modeling_llama.LlamaRotaryEmbedding.forward = rotation
+model.config._attn_implementation = "sdpa"  # its softmax is in the type of its input
+model.double()
+with torch.inference_mode():
+    exact = torch.cat([model(row[None]).logits[0] for row in rows])
 save_file({"ids": torch.cat(rows), "cu_seqlens": torch.tensor([0, 5, 45]), "logits": logits,
+           "exact": exact.float(),
            "continuation": row[5:].clone()}, out)

@@ -1,5 +1,6 @@
 """Writes chat_golden.json: what transformers renders for every template here and a table of
-conversations; and snippet_golden.json: what its Jinja environment gives for the snippets in
+conversations; continued_golden.json: the same where the last message is to be continued; and
+snippet_golden.json: what its Jinja environment gives for the snippets in
 snippets.py.
 
     python models/io/chat/testdata/make_chat_golden.py   (transformers 5.24, jinja2 3.1.6)
@@ -10,6 +11,7 @@ copied from their repositories: they have the constructs of the originals, and s
 wording are possible; most of all in smollm3.jinja (without its Python tools), llama-3.x and
 deepseek-r1-distill. chatml-generation.jinja is our own.
 """
+import copy
 import datetime
 import json
 import os
@@ -92,6 +94,30 @@ def byte_spans(text, spans):
     return [[len(text[:a].encode()), len(text[:b].encode())] for a, b in spans]
 
 
+def render_continued(template, messages):
+    try:
+        texts, _ = utils.render_jinja_template(
+            [copy.deepcopy(utils._normalize_chat_messages(messages))], chat_template=template,
+            continue_final_message=True, **TOKENS)
+    except Exception as problem:  # pylint: disable=broad-except
+        return {"error": f"{type(problem).__name__}: {problem}"[:120]}
+    return {"text": texts[0]}
+
+
+def continued_cases():
+    parts = [{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]
+    endings = {"plain": "The answer is", "spaces": "  so: \n", "empty": "", "unicode": "¡Olé ",
+               "twice": "user", "thinking": "<think>\nwell</think>\n\n4", "parts": parts,
+               "none": None}
+    names = sorted(name[:-6] for name in os.listdir(os.path.join(HERE, "templates")))
+    for name in names:
+        with open(os.path.join(HERE, "templates", name + ".jinja"), encoding="utf-8") as file:
+            template = file.read()
+        for ending in endings.values():
+            messages = [user("q"), {"role": "assistant", "content": ending}]
+            yield {"template": name, "messages": messages, **render_continued(template, messages)}
+
+
 def render(template, messages, tools, add_generation_prompt, variables):
     try:
         texts, spans = utils.render_jinja_template(
@@ -146,6 +172,7 @@ def main():
     utils.datetime = FixedDatetime
     write("chat_golden.json", {"conversations": CONVERSATIONS, "tokens": TOKENS,
                                "cases": list(chat_cases())})
+    write("continued_golden.json", {"tokens": TOKENS, "cases": list(continued_cases())})
     write("snippet_golden.json", {"variables": snippets.DATA, "tokens": TOKENS,
                                   "cases": list(snippet_cases())})
 

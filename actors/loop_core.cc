@@ -88,7 +88,7 @@ Status LoopCore::make(int attempt) {
     hopeless_.store(lasting(made.status().code()), std::memory_order_relaxed);
     return made.status().with_context("make");
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (HostedWorker& hosted : *made) {
     if (!hosted.worker) return invalid_argument("make: worker '{}' is null", hosted.name);
     Slot& slot = slots_.emplace_back();
@@ -109,7 +109,7 @@ Status LoopCore::make(int attempt) {
 Result<LoopCore::Next> LoopCore::obey() {
   Commands todo;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     attention_.store(false, std::memory_order_relaxed);
     if (life() != Life::Attached) return Next::End;
     todo = commands_;
@@ -196,7 +196,7 @@ void LoopCore::save(int64_t ticket) {
       status = error(Code::Internal, "{}: {}", slot.name, e.what());
     }
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (life() != Life::Attached) return;
   saved_ticket_ = ticket;
   saved_ = status.ok() ? Result<Snapshots>(std::move(all)) : status;
@@ -232,7 +232,7 @@ void LoopCore::sample(TimeNs now) {
 void LoopCore::flush() {
   const TimeNs busy = busy_.load(std::memory_order_relaxed);
   const TimeNs idle = idle_.load(std::memory_order_relaxed);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (life() != Life::Attached) return;
   for (Slot& slot : slots_) {
     if (slot.steps == slot.counted) continue;
@@ -250,7 +250,7 @@ void LoopCore::end(Status status) {
   if (life() == Life::Attached) sample(options_.clock.now());
   {
     // Not attached: the owner decides whether the workers may still be destroyed.
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (life() != Life::Attached) {
       Life expected = Life::Abandoned;
       const bool clean = life_.compare_exchange_strong(expected, Life::CleaningUp);
@@ -269,7 +269,7 @@ void LoopCore::end(Status status) {
 }
 
 void LoopCore::report_end(const Status& status) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (life() != Life::Attached) {
     life_.store(Life::Gone, std::memory_order_release);
     return;
@@ -286,7 +286,7 @@ void LoopCore::report_end(const Status& status) {
 }
 
 void LoopCore::set_state(LoopState state) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.store(state, std::memory_order_release);
   if (life() == Life::Attached) state_gauge_->set(static_cast<double>(state));
 }
@@ -304,36 +304,36 @@ void LoopCore::call_attention() {
 }
 
 void LoopCore::listen(LoopListener* listener) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   listener_ = listener;
 }
 
 void LoopCore::set_paused(bool paused) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commands_.pause = paused;
   call_attention();
 }
 
 void LoopCore::request_save(int64_t ticket) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commands_.tickets.push_back(ticket);
   call_attention();
 }
 
 void LoopCore::request_drain() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commands_.drain = true;
   call_attention();
 }
 
 void LoopCore::request_stop() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commands_.stop = true;
   call_attention();
 }
 
 bool LoopCore::abandon() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (life() != Life::Attached) return false;
   life_.store(Life::Abandoned, std::memory_order_release);
   listener_ = nullptr;
@@ -342,7 +342,7 @@ bool LoopCore::abandon() {
 }
 
 void LoopCore::orphan() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Life expected = Life::Abandoned;
   if (life_.compare_exchange_strong(expected, Life::Orphaned)) return;
   // It is just destroying its workers. That is short, but it is not to be trusted either.
@@ -366,7 +366,7 @@ LoopProbe LoopCore::probe() const {
 }
 
 std::string LoopCore::whereabouts() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t at = station_.load(std::memory_order_relaxed);
   if (at >= stations_.size()) return "";
   std::string out = stations_.size() > 1 ? stations_[at].worker : "";
@@ -376,7 +376,7 @@ std::string LoopCore::whereabouts() const {
 }
 
 Result<Snapshots> LoopCore::take_saved(int64_t ticket) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ticket == saved_ticket_) {
     return std::exchange(saved_, error(Code::Unavailable, "taken already"));
   }
@@ -385,7 +385,7 @@ Result<Snapshots> LoopCore::take_saved(int64_t ticket) {
 }
 
 Result<Snapshots> LoopCore::take_final() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!ended_with_) return error(Code::Unavailable, "no good end");
   return *std::exchange(ended_with_, std::nullopt);
 }

@@ -1,11 +1,11 @@
 #pragma once
 #include "actors/loop.h"
 #include "dataflow/base/metrics.h"
+#include "dataflow/base/mutex.h"
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -111,13 +111,14 @@ class LoopCore {
   std::atomic<Life> life_{Life::Attached};
 
   // The border: everything outside is touched under this lock, after a look at life_.
-  mutable std::mutex mutex_;
-  LoopListener* listener_ = nullptr;
-  Commands commands_;
-  int64_t saved_ticket_ = 0;
-  Result<Snapshots> saved_ = Snapshots{};
-  std::optional<Result<Snapshots>> ended_with_;  // set by a good end
-  std::vector<Station> stations_;                // one per slot
+  mutable Mutex mutex_;
+  LoopListener* listener_ SLUICE_GUARDED_BY(mutex_) = nullptr;
+  Commands commands_ SLUICE_GUARDED_BY(mutex_);
+  int64_t saved_ticket_ SLUICE_GUARDED_BY(mutex_) = 0;
+  Result<Snapshots> saved_ SLUICE_GUARDED_BY(mutex_) = Snapshots{};
+  // Set by a good end.
+  std::optional<Result<Snapshots>> ended_with_ SLUICE_GUARDED_BY(mutex_);
+  std::vector<Station> stations_ SLUICE_GUARDED_BY(mutex_);  // one per slot
   DoubleCounter* busy_seconds_;
   DoubleCounter* idle_seconds_;
   Gauge* state_gauge_;

@@ -1,8 +1,8 @@
 #pragma once
 #include "actors/loop.h"
+#include "dataflow/base/mutex.h"
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -25,11 +25,11 @@ class RunBoard {
   [[nodiscard]] int64_t stuck() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::optional<Status> outcome_;
-  Waker* waker_ = nullptr;
-  std::map<int64_t, Snapshots> shelf_;
-  std::vector<std::shared_ptr<Loop>> graveyard_;
+  mutable Mutex mutex_;
+  std::optional<Status> outcome_ SLUICE_GUARDED_BY(mutex_);
+  Waker* waker_ SLUICE_GUARDED_BY(mutex_) = nullptr;
+  std::map<int64_t, Snapshots> shelf_ SLUICE_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Loop>> graveyard_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

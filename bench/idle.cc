@@ -4,12 +4,12 @@
 // library, not to the system, would flatter the next. About 30 kB of each thread are the
 // thread-local variables of LibTorch and of the CUDA runtime it links, which the C library writes
 // when it makes a thread.
+#include "bench/processor_time.h"
 #include "bench/program_run.h"
 #include "bench/programs.h"
 #include "bench/workers.h"
 #include "dataflow/base/files.h"
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,15 +30,6 @@ double resident_mb() {
   if (!text.ok()) return 0;
   const auto at = text->find("VmRSS:");
   return at == std::string::npos ? 0 : std::strtod(text->c_str() + at + 6, nullptr) / 1024;
-}
-
-double processor_seconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
 /// A source that never has anything: what waits at a stream then waits for good.

@@ -38,7 +38,7 @@ void touch(const void* data, size_t bytes) {
 }
 
 /// Processor time of this thread: what "per core" means on a machine that others use too.
-double processor_seconds() {
+double thread_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
@@ -92,13 +92,13 @@ double kernel_rate(StoredType type) {
   std::vector<uint8_t> packed(static_cast<size_t>(blocks) * block_bits(type) / 8, 0x11);
   std::vector<float> out(kFloats);
   const Dequantize unpack = dequantize_kernel(type, active_isa());
-  const double then = processor_seconds();
+  const double then = thread_seconds();
   for (int i = 0; i < kRounds; ++i) {
     unpack(packed.data(), blocks, out.data());
     touch(out.data(), out.size() * sizeof(float));
   }
   const auto bytes = static_cast<double>(out.size() * sizeof(float)) * kRounds;
-  return bytes / (processor_seconds() - then) / 1e9;
+  return bytes / (thread_seconds() - then) / 1e9;
 }
 
 /// A folder for this run, removed with it.
@@ -141,9 +141,9 @@ Result<Report> run_load(const BenchOptions&) {
     ASSIGN_OR_RETURN(const double ours, seconds([&] { return load(model, true, bytes); }));
     ASSIGN_OR_RETURN(const double theirs,
                      seconds([&] { return read_bytes(model + "/model.safetensors"); }));
-    const double before = processor_seconds();
+    const double before = thread_seconds();
     ASSIGN_OR_RETURN(const double blocks, seconds([&] { return load(gguf, false, bytes); }));
-    const double used = processor_seconds() - before;
+    const double used = thread_seconds() - before;
     if (i == 0) continue;
     mapped.push_back(ours);
     raw.push_back(theirs);

@@ -32,10 +32,14 @@ struct Problem {
   }
 };
 
-Status once(const Problem& p, Form form, bool backward, bool entropy) {
-  const at::AutoGradMode mode(backward);
+void forget_gradients(const Problem& p) {
   p.hidden.mutable_grad().reset();
   p.weight.mutable_grad().reset();
+}
+
+Status once(const Problem& p, Form form, bool backward, bool entropy) {
+  const at::AutoGradMode mode(backward);
+  forget_gradients(p);
   ASSIGN_OR_RETURN(const TokenLogprobs out,
                    form(p.hidden, {p.weight}, p.targets, {.temperature = 0.7, .entropy = entropy}));
   if (!backward) return {};
@@ -50,6 +54,7 @@ Status once(const Problem& p, Form form, bool backward, bool entropy) {
 
 /// Megabytes beyond inputs and gradients.
 Result<double> extra(const Problem& p, Form form, bool entropy) {
+  forget_gradients(p);  // or their release would count as memory won
   const TensorPeak peak;
   RETURN_IF_ERROR(once(p, form, true, entropy));
   const int64_t gradients = 4 * (p.hidden.numel() + p.weight.numel());

@@ -4,10 +4,9 @@
 // threads and give their best; ours is measured before, between and after them.
 #include "apps/recipes/ppo_recipe.h"
 #include "bench/peer.h"
+#include "bench/processor_time.h"
 #include "bench/program_run.h"
 #include "bench/programs.h"
-
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -38,15 +37,6 @@ PpoSettings settings_of(const Shape& shape) {
   s.ppo.epochs = 4;
   s.ppo.minibatches = 4;
   return s;
-}
-
-double processor_seconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
 struct Rates {

@@ -5,7 +5,9 @@
 // and as a padded batch, and gives its best. A single sequence of 2,048 tokens, where packing wins
 // nothing, stands beside it.
 #include "bench/peer.h"
+#include "bench/processor_time.h"
 #include "bench/programs.h"
+#include "bench/smollm2.h"
 #include "dataflow/base/clock.h"
 #include "models/transformer/architecture.h"
 #include "models/transformer/model.h"
@@ -15,7 +17,6 @@
 #include <ATen/core/grad_mode.h>
 #include <malloc.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <numeric>
@@ -27,29 +28,6 @@ constexpr int kThreads = 2;
 constexpr int kRepeats = 5;
 const std::vector<int64_t> kMixed = {512, 384, 320, 256, 224, 160, 128, 64};
 const std::vector<int64_t> kSingle = {2048};
-
-nlohmann::json smollm2() {
-  return {{"architectures", {"LlamaForCausalLM"}},
-          {"vocab_size", 49152},
-          {"hidden_size", 576},
-          {"intermediate_size", 1536},
-          {"num_hidden_layers", 30},
-          {"num_attention_heads", 9},
-          {"num_key_value_heads", 3},
-          {"max_position_embeddings", 8192},
-          {"rms_norm_eps", 1e-5},
-          {"rope_theta", 100000.0},
-          {"tie_word_embeddings", true}};
-}
-
-double processor_seconds() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
-}
 
 PackedBatch batch_of(const std::vector<int64_t>& lengths, uint64_t seed) {
   const RandomKey key(seed);
@@ -146,7 +124,7 @@ Result<Report> run(const BenchOptions& options, bool backward) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const int threads_before = at::get_num_threads();
   at::set_num_threads(kThreads);
-  ASSIGN_OR_RETURN(const TransformerConfig config, read_hf_config(smollm2()));
+  ASSIGN_OR_RETURN(const TransformerConfig config, read_hf_config(smollm2_config()));
   Parameters parameters = Parameters::random(config, RandomKey(options.seed));
   parameters.requires_grad(backward);
   const Transformer model(config, std::move(parameters));

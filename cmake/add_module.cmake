@@ -1,7 +1,9 @@
 # add_module(NAME SOURCES a.cc .. [TESTS a_test.cc ..] [INTEGRATION_TESTS ..] [LEARNING_TESTS ..]
-#            [MULTIPROC_TESTS ..] [GPU_TESTS ..] [DEPS targets ..] [TEST_DEPS targets ..] [TORCH])
+#            [MULTIPROC_TESTS ..] [GPU_TESTS ..] [DEPS targets ..] [TEST_DEPS targets ..] [TORCH]
+#            [ALONE x.cc ..])
 # Makes the library sluice_NAME and, from its tests, one binary per label with one CTest entry per
-# test. TORCH: the sources use ATen and share the precompiled header.
+# test. TORCH: the sources use ATen and share the precompiled header. ALONE: files whose local names
+# are also a neighbour's, so that a unity build (presets release and ci) compiles them by themselves.
 include(GoogleTest)
 
 function(sluice_use_torch target)
@@ -31,7 +33,9 @@ endfunction()
 
 function(add_module name)
   cmake_parse_arguments(MODULE "TORCH" ""
-    "SOURCES;TESTS;INTEGRATION_TESTS;MULTIPROC_TESTS;LEARNING_TESTS;GPU_TESTS;DEPS;TEST_DEPS" ${ARGN})
+    "SOURCES;TESTS;INTEGRATION_TESTS;MULTIPROC_TESTS;LEARNING_TESTS;GPU_TESTS;DEPS;TEST_DEPS;ALONE"
+    ${ARGN})
+  set_source_files_properties(${MODULE_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(sluice_${name} STATIC ${MODULE_SOURCES})
   add_library(Sluice::${name} ALIAS sluice_${name})
   target_include_directories(sluice_${name} PUBLIC

@@ -1,7 +1,8 @@
 # add_fuzz_target(NAME SOURCE f.cc CORPUS dir [DEPS targets ..] [RUNS n] [TORCH])
 # SOURCE defines LLVMFuzzerTestOneInput. Under clang the program is libFuzzer's: run it with a folder
 # to fuzz for real. Under other compilers a small driver replays the corpus and then RUNS mutations of
-# it. To be guided by the code under test, build with -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link.
+# it. Preset fuzz builds the target `fuzz` (all of them) so that libFuzzer is guided by the code under
+# test, with AddressSanitizer and UndefinedBehaviorSanitizer.
 # Either way a CTest entry (label unit) replays the corpus and does RUNS inputs from a fixed seed.
 include(CheckCXXSourceCompiles)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
@@ -11,6 +12,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     SLUICE_LIBFUZZER)
   unset(CMAKE_REQUIRED_FLAGS)
 endif()
+
+add_custom_target(fuzz)
 
 function(add_fuzz_target name)
   cmake_parse_arguments(FUZZ "TORCH" "SOURCE;CORPUS;RUNS" "DEPS" ${ARGN})
@@ -37,6 +40,7 @@ function(add_fuzz_target name)
   if(FUZZ_TORCH)
     target_link_libraries(${target} PRIVATE torch::cpu)
   endif()
+  add_dependencies(fuzz ${target})
   add_test(NAME Fuzz.${name} COMMAND ${target} ${arguments})
   set_tests_properties(Fuzz.${name} PROPERTIES LABELS unit TIMEOUT 60)
 endfunction()

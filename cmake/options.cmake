@@ -11,6 +11,7 @@ endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # CMake instantiates templates inside the precompiled header; without the time stamp ccache hits.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)
 endif()
 
 find_program(SLUICE_CCACHE ccache)

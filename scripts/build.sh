@@ -9,7 +9,7 @@ build=$root/build/$preset
 exec >&2
 
 setup_flags=()
-if [[ $preset == dev || $preset == asan || $preset == tsan ]]; then setup_flags+=(--dev); fi
+if [[ $preset =~ ^(dev|asan|tsan|fuzz)$ ]]; then setup_flags+=(--dev); fi
 "$root/scripts/setup.sh" "${setup_flags[@]}"
 
 # One build at a time in a folder.

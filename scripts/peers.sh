@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the throw-away venvs of the benchmark peers: scripts/peers.sh [DIR], default .peers/ here.
 #   DIR/torch           the tensor library, shared by both venvs
-#   DIR/main            Stable-Baselines3 and the CleanRL-style program; `sluice bench --peer-python`
+#   DIR/main            Stable-Baselines3, the CleanRL-style program, transformers; `--peer-python`
 #   DIR/sample-factory  Sample Factory, found by its script as the neighbour of main
 # Versions are pinned in bench/peers/requirements-*.txt. A second run with nothing to do is instant.
 set -euo pipefail

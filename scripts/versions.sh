@@ -37,4 +37,6 @@ packages=(
   libtoml11-dev libcli11-dev libspdlog-dev libfmt-dev libprotobuf-dev protobuf-compiler
   libgloo-dev libxxhash-dev zlib1g-dev libpcre2-dev libicu-dev "clang-format-$clang_format_version"
 )
-dev_packages=("clang-$clang_version" "libclang-rt-$clang_version-dev" "clang-tidy-$clang_version")
+# llvm: its symbolizer gives the sanitizers the names that their suppressions go by.
+dev_packages=("clang-$clang_version" "libclang-rt-$clang_version-dev" "clang-tidy-$clang_version"
+  "llvm-$clang_version")

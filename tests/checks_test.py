@@ -118,8 +118,14 @@ class Checks(unittest.TestCase):
         self.layering_refused("workers/a.h", "#include <condition_variable>\n", why)
         self.layering_refused("models/a.cc", "static std::shared_mutex m;\n", why)
         self.layering_refused("trainer/a.cc", "pthread_mutex_lock(&m);\n", why)
-        self.layering_accepted("dataflow/base/a.cc", "std::mutex m;\n")
-        self.layering_accepted("actors/a.cc", "#include <mutex>\n")
+        self.layering_refused("apps/a.cc", "#include \"dataflow/base/mutex.h\"\n", why)
+        self.layering_refused("workers/a.h", "Mutex mutex_;\n", why)
+        self.layering_accepted("dataflow/base/a.cc", "Mutex m;\n")
+        self.layering_accepted("actors/a.cc", "#include \"dataflow/base/mutex.h\"\n")
+        unchecked = "dataflow/base/mutex.h has the locks that are checked"
+        self.layering_refused("dataflow/base/a.cc", "std::mutex m;\n", unchecked)
+        self.layering_refused("actors/a.cc", "#include <mutex>\n", unchecked)
+        self.layering_accepted("dataflow/base/mutex.h", "#include <mutex>\n")
         self.layering_accepted("apps/a.cc", "// no std::mutex here\n")
         self.layering_accepted("workers/a_test.cc", "std::mutex m;\n")
 

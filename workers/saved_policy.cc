@@ -23,11 +23,14 @@ Result<at::Tensor> decode_tensor(std::string_view bytes) {
   std::vector<int64_t> shape(shape_bytes.size() / sizeof(int64_t));
   RETURN_IF_ERROR(in.get_array("shape", std::span(shape)));
   ASSIGN_OR_RETURN(const auto data, in.get("data"));
-  int64_t elements = 1;
-  for (const int64_t d : shape) elements *= d;
-  if (static_cast<size_t>(elements) * sizeof(float) != data.size()) {
-    return error(Code::DataLoss, "a saved tensor has {} bytes for {} elements", data.size(),
-                 elements);
+  uint64_t size = sizeof(float);
+  bool possible = true;
+  for (const int64_t d : shape) {
+    possible = possible && d >= 0 && !__builtin_mul_overflow(size, static_cast<uint64_t>(d), &size);
+  }
+  if (!possible || size != data.size()) {
+    return error(Code::DataLoss, "a saved tensor of shape [{}] has {} bytes",
+                 fmt::join(shape, ", "), data.size());
   }
   at::Tensor tensor = at::empty(shape, at::kFloat);
   if (!data.empty()) std::memcpy(tensor.data_ptr(), data.data(), data.size());
@@ -55,6 +58,9 @@ Result<SavedPolicy> SavedPolicy::load(const Snapshot& in) {
   out.net.hidden.resize(hidden.size() / sizeof(int64_t));
   RETURN_IF_ERROR(in.get_array("policy.hidden", std::span(out.net.hidden)));
   RETURN_IF_ERROR(in.get_value("policy.activation", out.net.activation));
+  if (out.net.activation != Activation::Tanh && out.net.activation != Activation::Relu) {
+    return error(Code::DataLoss, "the saved policy has an unknown activation");
+  }
   RETURN_IF_ERROR(in.get_value("policy.normalise_observations", out.net.normalise_observations));
   for (const auto& [name, bytes] : in.blobs()) {
     if (!name.starts_with(kPrefix)) continue;

@@ -52,5 +52,23 @@ TEST(SavedPolicy, ASnapshotWithoutOneOrWithADamagedTensorIsRefused) {
   EXPECT_EQ(SavedPolicy::load(snapshot).status().code(), Code::DataLoss);
 }
 
+TEST(SavedPolicy, ShapesWhoseSizeOverflowsAndUnknownActivationsAreRefused) {
+  const std::vector<std::vector<int64_t>> shapes = {
+      {int64_t{1} << 62}, {int64_t{1} << 40, int64_t{1} << 40}, {-1}};
+  for (const std::vector<int64_t>& shape : shapes) {
+    Snapshot tensor;
+    tensor.put_array("shape", std::span<const int64_t>(shape));
+    tensor.put("data", "");
+    Snapshot snapshot;
+    sample().save(snapshot);
+    snapshot.put("policy.tensor.a", tensor.encode());
+    EXPECT_EQ(SavedPolicy::load(snapshot).status().code(), Code::DataLoss);
+  }
+  Snapshot snapshot;
+  sample().save(snapshot);
+  snapshot.put("policy.activation", "\x07");
+  EXPECT_EQ(SavedPolicy::load(snapshot).status().code(), Code::DataLoss);
+}
+
 }  // namespace
 }  // namespace sluice

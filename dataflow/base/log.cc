@@ -1,5 +1,6 @@
 #include "dataflow/base/log.h"
 
+#include "dataflow/base/mutex.h"
 #include "dataflow/base/result.h"
 
 #include <spdlog/logger.h>
@@ -7,7 +8,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
 namespace sluice {
@@ -41,7 +41,7 @@ std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink, const char* p
 
 /// One lock around all outputs keeps their order the same and the status line in one piece.
 struct Log {
-  std::mutex mutex;
+  Mutex mutex;
   std::shared_ptr<spdlog::logger> terminal =
       make_logger(std::make_shared<spdlog::sinks::stderr_color_sink_st>(), "%H:%M:%S %^%l%$ %v");
   std::shared_ptr<spdlog::logger> file;
@@ -82,7 +82,7 @@ void say_log_is_lost(const std::string& why) {
 
 void log_line(LogLevel level, std::string_view text) {
   Log& out = the_log();
-  const std::lock_guard lock(out.mutex);
+  const MutexLock lock(out.mutex);
   if (level >= out.terminal_level) out.to_terminal(level, text);
   if (out.file && level >= LogLevel::Info) {
     out.file->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
@@ -91,13 +91,13 @@ void log_line(LogLevel level, std::string_view text) {
 
 void log_to_stderr(LogLevel level) {
   Log& out = the_log();
-  const std::lock_guard lock(out.mutex);
+  const MutexLock lock(out.mutex);
   out.terminal_level = level;
 }
 
 bool open_log_file(const std::string& path) {
   Log& out = the_log();
-  const std::lock_guard lock(out.mutex);
+  const MutexLock lock(out.mutex);
   out.file.reset();
   if (path.empty()) return true;
   try {
@@ -113,7 +113,7 @@ bool open_log_file(const std::string& path) {
 
 StatusLine::StatusLine(std::FILE* out) {
   Log& all = the_log();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   SLUICE_CHECK(all.status_out == nullptr) << "there is another status line";
   all.status_out = out;
 }
@@ -121,13 +121,13 @@ StatusLine::StatusLine(std::FILE* out) {
 StatusLine::~StatusLine() {
   end();
   Log& all = the_log();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   all.status_out = nullptr;
 }
 
 void StatusLine::show(std::string_view text) {
   Log& all = the_log();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   if (text.empty()) all.wipe_status();
   all.status = text;
   all.draw_status();
@@ -135,7 +135,7 @@ void StatusLine::show(std::string_view text) {
 
 void StatusLine::end() {
   Log& all = the_log();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   if (!all.status.empty()) std::fputc('\n', all.status_out);
   all.status.clear();
   std::fflush(all.status_out);

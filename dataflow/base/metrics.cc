@@ -50,11 +50,11 @@ struct MetricRegistry::Family {
   using Metric = std::variant<Counter, DoubleCounter, Gauge, std::unique_ptr<Histogram>>;
   struct Member {
     template <class M>
-    Member(Labels its, std::in_place_type_t<M> type) : labels(std::move(its)), metric(type) {}
-    Member(Labels its, std::unique_ptr<Histogram> histogram)
-        : labels(std::move(its)), metric(std::move(histogram)) {}
+    Member(const Labels* its, std::in_place_type_t<M> type) : labels(its), metric(type) {}
+    Member(const Labels* its, std::unique_ptr<Histogram> histogram)
+        : labels(its), metric(std::move(histogram)) {}
 
-    Labels labels;
+    const Labels* labels;
     Metric metric;
   };
 
@@ -71,7 +71,7 @@ MetricRegistry::~MetricRegistry() = default;
 template <class Metric, class... A>
 Metric& MetricRegistry::metric(MetricSample::Kind kind, std::string_view name,
                                std::string_view help, Labels labels, A&&... arguments) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto family = by_name_.find(name);
   if (family == by_name_.end()) {
     families_.push_back({kind, std::string(name), std::string(help), {}, {}});
@@ -82,10 +82,10 @@ Metric& MetricRegistry::metric(MetricSample::Kind kind, std::string_view name,
   auto& by_label = family->second->by_label;
   auto member =
       std::lower_bound(by_label.begin(), by_label.end(), labels,
-                       [](const auto* one, const Labels& wanted) { return one->labels < wanted; });
-  if (member == by_label.end() || (*member)->labels != labels) {
-    auto& fresh =
-        family->second->members.emplace_back(std::move(labels), std::forward<A>(arguments)...);
+                       [](const auto* one, const Labels& wanted) { return *one->labels < wanted; });
+  if (member == by_label.end() || *(*member)->labels != labels) {
+    auto& fresh = family->second->members.emplace_back(&*labels_.insert(std::move(labels)).first,
+                                                       std::forward<A>(arguments)...);
     member = by_label.insert(member, &fresh);
   }
   auto* found = std::get_if<Metric>(&(*member)->metric);
@@ -117,11 +117,11 @@ Histogram& MetricRegistry::histogram(std::string_view name, std::string_view hel
 }
 
 std::vector<MetricSample> MetricRegistry::snapshot() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<MetricSample> out;
   for (const Family& family : families_) {
     for (const auto& member : family.members) {
-      MetricSample sample{family.kind, family.name, family.help, member.labels, 0, {}, {}, 0};
+      MetricSample sample{family.kind, family.name, family.help, *member.labels, 0, {}, {}, 0};
       if (const auto* counter = std::get_if<Counter>(&member.metric)) {
         sample.value = static_cast<double>(counter->value());
       } else if (const auto* amount = std::get_if<DoubleCounter>(&member.metric)) {

@@ -1,11 +1,13 @@
 #pragma once
+#include "dataflow/base/mutex.h"
+
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,8 +85,8 @@ struct MetricSample {
 /// Owns every metric of a process (no globals: one per run). Looking a metric up takes a lock: do
 /// it once and keep the reference, which stays valid for the registry's life. The same name and
 /// labels give the same metric, so a restarted worker goes on counting; one name is one kind.
-/// Metrics of one name share its text: thousands of workers have some each. Names are listed in
-/// docs/metrics.md.
+/// Metrics of one name share its text, those of one worker its labels: thousands have some each.
+/// Names are listed in docs/metrics.md.
 class MetricRegistry {
  public:
   Counter& counter(std::string_view name, std::string_view help, Labels labels = {});
@@ -100,9 +102,10 @@ class MetricRegistry {
   Metric& metric(MetricSample::Kind kind, std::string_view name, std::string_view help,
                  Labels labels, A&&... arguments);
 
-  mutable std::mutex mutex_;
-  std::deque<Family> families_;  // registration order
-  std::map<std::string, Family*, std::less<>> by_name_;
+  mutable Mutex mutex_;
+  std::deque<Family> families_ SLUICE_GUARDED_BY(mutex_);  // registration order
+  std::map<std::string, Family*, std::less<>> by_name_ SLUICE_GUARDED_BY(mutex_);
+  std::set<Labels> labels_ SLUICE_GUARDED_BY(mutex_);  // a worker's metrics share one
 
  public:
   MetricRegistry();

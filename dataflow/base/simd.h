@@ -52,7 +52,11 @@ struct Plain {
   static V scale2(V a, V n) {
     V r;
     for (int i = 0; i < 8; ++i) {
-      const int32_t bits = (static_cast<int32_t>(n.v[i]) + 127) * (1 << 23);
+      // 1.5 * 2^23 + n has n in its low bits. No cast to an integer: n may be NaN when a is.
+      const float biased = n.v[i] + 12582912.0F;
+      uint32_t bits;
+      std::memcpy(&bits, &biased, 4);
+      bits = (bits + 127) << 23;
       float power;
       std::memcpy(&power, &bits, 4);
       r.v[i] = a.v[i] * power;

@@ -51,6 +51,16 @@ Status Snapshot::get_bytes(std::string_view name, void* out, size_t size) const 
   return {};
 }
 
+Status Snapshot::get_value(std::string_view name, bool& out) const {
+  uint8_t byte = 0;
+  RETURN_IF_ERROR(get_bytes(name, &byte, sizeof byte));
+  if (byte > 1) {
+    return error(Code::DataLoss, "snapshot entry '{}' is {}, not true or false", name, byte);
+  }
+  out = byte == 1;
+  return {};
+}
+
 std::string Snapshot::encode() const {
   std::string out(kMagic);
   out.append(reinterpret_cast<const char*>(&kOrder), sizeof kOrder);

@@ -36,6 +36,8 @@ class Snapshot {
   template <class T>
   requires std::is_trivially_copyable_v<T> Status get_value(std::string_view name, T& out)
   const { return get_bytes(name, &out, sizeof out); }
+  /// DataLoss also for a byte that is neither 0 nor 1.
+  Status get_value(std::string_view name, bool& out) const;
   /// Fills `out` exactly; DataLoss when the sizes differ.
   template <class T>
   requires std::is_trivially_copyable_v<T> Status get_array(std::string_view name, std::span<T> out)

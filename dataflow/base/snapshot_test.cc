@@ -71,6 +71,16 @@ TEST(Snapshot, EveryFlippedByteIsRefused) {
   }
 }
 
+TEST(Snapshot, OnlyZeroAndOneAreTruthValues) {
+  Snapshot snapshot;
+  snapshot.put_value("yes", true);
+  snapshot.put_value("odd", uint8_t{2});
+  bool out = false;
+  ASSERT_TRUE(snapshot.get_value("yes", out).ok());
+  EXPECT_TRUE(out);
+  EXPECT_EQ(snapshot.get_value("odd", out).code(), Code::DataLoss);
+}
+
 TEST(Snapshot, MissingAndMisfittingBlobsAreNamed) {
   const Snapshot snapshot = example();
   int32_t small = 5;

@@ -3,15 +3,6 @@
 #include "dataflow/base/result.h"
 
 namespace sluice {
-namespace {
-
-inline void pause() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
 
 ThreadPool::ThreadPool(int threads, int spin) : spin_(spin) {
   SLUICE_CHECK(threads >= 1) << "a pool needs at least one thread, got " << threads;
@@ -21,7 +12,7 @@ ThreadPool::ThreadPool(int threads, int spin) : spin_(spin) {
 
 ThreadPool::~ThreadPool() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_.store(true);
   }
   start_.notify_all();
@@ -43,7 +34,7 @@ void ThreadPool::run(int64_t tasks, Call call, const void* context) {
   running_.store(static_cast<int>(helpers_.size()), std::memory_order_relaxed);
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     job_.fetch_add(1, std::memory_order_release);
     wake = parked_ > 0;
   }
@@ -51,11 +42,11 @@ void ThreadPool::run(int64_t tasks, Call call, const void* context) {
   work(0);
   for (int i = 0; i < spin_; ++i) {
     if (running_.load(std::memory_order_acquire) == 0) return;
-    pause();
+    relax();
   }
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   waiting_ = true;
-  done_.wait(lock, [this] { return running_.load(std::memory_order_acquire) == 0; });
+  done_.wait(mutex_, [this] { return running_.load(std::memory_order_acquire) == 0; });
   waiting_ = false;
 }
 
@@ -65,12 +56,12 @@ void ThreadPool::loop(int thread) {
     bool ready = false;
     for (int i = 0; i < spin_ && !ready; ++i) {
       ready = job_.load(std::memory_order_acquire) != seen || stop_.load(std::memory_order_relaxed);
-      if (!ready) pause();
+      if (!ready) relax();
     }
     if (!ready) {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       ++parked_;
-      start_.wait(lock,
+      start_.wait(mutex_,
                   [&] { return job_.load(std::memory_order_acquire) != seen || stop_.load(); });
       --parked_;
     }
@@ -78,7 +69,7 @@ void ThreadPool::loop(int thread) {
     ++seen;
     work(thread);
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (waiting_) done_.notify_one();
     }
   }

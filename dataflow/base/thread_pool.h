@@ -1,8 +1,8 @@
 #pragma once
+#include "dataflow/base/mutex.h"
+
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -48,11 +48,11 @@ class ThreadPool {
   std::atomic<uint64_t> job_{0};  ///< number of the newest job; publishes the fields above
   std::atomic<int> running_{0};
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable start_;
-  std::condition_variable done_;
-  int parked_ = 0;
-  bool waiting_ = false;
+  Mutex mutex_;
+  CondVar start_;
+  CondVar done_;
+  int parked_ SLUICE_GUARDED_BY(mutex_) = 0;
+  bool waiting_ SLUICE_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> helpers_;
 };
 

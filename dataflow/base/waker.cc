@@ -1,5 +1,7 @@
 #include "dataflow/base/waker.h"
 
+#include "dataflow/base/relax.h"
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,12 +11,6 @@
 
 namespace sluice {
 namespace {
-
-void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, TimeNs timeout) noexcept {
   timespec limit{};

@@ -6,18 +6,18 @@
 namespace sluice {
 
 void RunControl::watch(Waker* waker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   watchers_.push_back(waker);
 }
 
 void RunControl::wake_watchers() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Waker* waker : watchers_) waker->wake();
 }
 
 void RunControl::request_stop(std::string_view reason) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stop_.load(std::memory_order_relaxed)) stop_reason_ = reason;
     stop_.store(true, std::memory_order_release);
   }
@@ -25,13 +25,13 @@ void RunControl::request_stop(std::string_view reason) {
 }
 
 std::string RunControl::stop_reason() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_reason_;
 }
 
 void RunControl::request_checkpoint(int64_t step, Waker* requester) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     checkpoint_step_ = std::max(checkpoint_step_, step);
     if (requester != nullptr) requesters_.push_back(requester);
     checkpoint_.store(true, std::memory_order_release);
@@ -40,14 +40,14 @@ void RunControl::request_checkpoint(int64_t step, Waker* requester) {
 }
 
 int64_t RunControl::checkpoint_step() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return checkpoint_step_;
 }
 
 void RunControl::checkpoint_done() {
   std::vector<Waker*> requesters;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     requesters = std::exchange(requesters_, {});
     checkpoint_step_ = -1;
     checkpoint_.store(false, std::memory_order_release);
@@ -61,7 +61,7 @@ void RunControl::finish() {
 }
 
 void RunControl::report(std::string_view name, double value) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto it = board_.find(name); it != board_.end()) {
     it->second = value;
   } else {
@@ -70,12 +70,12 @@ void RunControl::report(std::string_view name, double value) {
 }
 
 std::map<std::string, double> RunControl::snapshot() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {board_.begin(), board_.end()};
 }
 
 std::optional<double> RunControl::value(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = board_.find(name);
   if (it == board_.end()) return std::nullopt;
   return it->second;

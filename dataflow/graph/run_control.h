@@ -1,10 +1,10 @@
 #pragma once
+#include "dataflow/base/mutex.h"
 #include "dataflow/base/waker.h"
 
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,12 +73,12 @@ class RunControl {
   std::atomic<bool> checkpoint_{false};
   std::atomic<bool> finished_{false};
 
-  mutable std::mutex mutex_;
-  std::vector<Waker*> watchers_;
-  std::string stop_reason_;
-  int64_t checkpoint_step_ = -1;
-  std::vector<Waker*> requesters_;
-  std::map<std::string, double, std::less<>> board_;
+  mutable Mutex mutex_;
+  std::vector<Waker*> watchers_ SLUICE_GUARDED_BY(mutex_);
+  std::string stop_reason_ SLUICE_GUARDED_BY(mutex_);
+  int64_t checkpoint_step_ SLUICE_GUARDED_BY(mutex_) = -1;
+  std::vector<Waker*> requesters_ SLUICE_GUARDED_BY(mutex_);
+  std::map<std::string, double, std::less<>> board_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -19,14 +19,14 @@ class LocalLatest::Publisher final : public RawLatestPublisher {
  public:
   Publisher(std::shared_ptr<LocalLatest> latest, Waker& waker)
       : latest_(std::move(latest)), waker_(waker) {
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     latest_->publishers_.push_back(this);
     latest_->ended_ = false;
   }
   ~Publisher() override { remove(false); }
   Status publish(std::shared_ptr<const void> value, const VersionTag& tag) override {
     WakeList wakes;
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     if (!open_) return error(Code::FailedPrecondition, "this publisher is closed");
     return latest_->publish(value, tag, wakes);
   }
@@ -36,7 +36,7 @@ class LocalLatest::Publisher final : public RawLatestPublisher {
   friend class LocalLatest;
   void remove(bool clean) {
     WakeList wakes;
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     latest_->remove(*this, clean, wakes);
   }
 
@@ -49,7 +49,7 @@ class LocalLatest::Follower final : public RawLatestFollower {
  public:
   Follower(std::shared_ptr<LocalLatest> latest, Waker& waker)
       : latest_(std::move(latest)), listener_(waker) {
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     latest_->followers_.push_back(this);
   }
   ~Follower() override {
@@ -57,14 +57,14 @@ class LocalLatest::Follower final : public RawLatestFollower {
     listener_.drain();
   }
   AnyVersioned current() override {
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     return latest_->current_;
   }
   [[nodiscard]] bool has_newer(const VersionTag& tag) const override {
     return latest_->order_.load(std::memory_order_acquire) > order_of(tag);
   }
   [[nodiscard]] bool ended() const override {
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     return latest_->ended_;
   }
   void close() override { remove(true); }
@@ -72,7 +72,7 @@ class LocalLatest::Follower final : public RawLatestFollower {
  private:
   friend class LocalLatest;
   void remove(bool clean) {
-    const std::lock_guard lock(latest_->mutex_);
+    const MutexLock lock(latest_->mutex_);
     latest_->remove(*this, clean);
   }
 
@@ -130,7 +130,7 @@ void LocalLatest::remove(Follower& follower, bool clean) {
 
 void LocalLatest::lose(const Waker& waker) {
   WakeList wakes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::vector<Publisher*> publishers = publishers_;  // copies: removal changes the lists
   const std::vector<Follower*> followers = followers_;
   for (Publisher* publisher : publishers) {

@@ -10,7 +10,7 @@ class LocalService::Client final : public RawServiceClient {
  public:
   Client(std::shared_ptr<LocalService> service, Waker& waker)
       : service_(std::move(service)), state_(waker) {
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     service_->queue_.open_client(state_);
   }
   ~Client() override {
@@ -20,16 +20,16 @@ class LocalService::Client final : public RawServiceClient {
 
   bool try_ask(std::unique_ptr<AnyExchange>& exchange) override {
     WakeList wakes;
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     return service_->queue_.ask(state_, exchange, wakes);
   }
   std::unique_ptr<AnyExchange> try_collect() override {
     WakeList wakes;
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     return service_->queue_.collect(state_, wakes);
   }
   [[nodiscard]] TimeNs next_deadline() const override {
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     return service_->queue_.next_deadline(state_);
   }
   void close() override { remove(true); }
@@ -37,7 +37,7 @@ class LocalService::Client final : public RawServiceClient {
  private:
   void remove(bool clean) {
     WakeList wakes;
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     service_->queue_.remove_client(state_, clean, wakes);
   }
 
@@ -49,7 +49,7 @@ class LocalService::Server final : public RawServiceServer {
  public:
   Server(std::shared_ptr<LocalService> service, Waker& waker)
       : service_(std::move(service)), state_(waker) {
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     service_->queue_.open_server(state_);
   }
   ~Server() override {
@@ -59,20 +59,20 @@ class LocalService::Server final : public RawServiceServer {
 
   void try_take(std::vector<std::unique_ptr<AnyExchange>>& batch) override {
     WakeList wakes;
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     service_->queue_.take(state_, batch, wakes);
   }
   [[nodiscard]] TimeNs next_due() const override {
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     return service_->queue_.next_due();
   }
   void answer(std::unique_ptr<AnyExchange> exchange) override {
     WakeList wakes;
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     service_->queue_.answer(state_, exchange, wakes);
   }
   [[nodiscard]] bool ended() const override {
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     return service_->queue_.ended();
   }
   void close() override { remove(true); }
@@ -80,7 +80,7 @@ class LocalService::Server final : public RawServiceServer {
  private:
   void remove(bool clean) {
     WakeList wakes;
-    const std::lock_guard lock(service_->mutex_);
+    const MutexLock lock(service_->mutex_);
     service_->queue_.remove_server(state_, clean, wakes);
   }
 
@@ -90,7 +90,7 @@ class LocalService::Server final : public RawServiceServer {
 
 void LocalService::lose(const Waker& waker) {
   WakeList wakes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.lose(waker, wakes);
 }
 

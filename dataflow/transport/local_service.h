@@ -1,8 +1,8 @@
 #pragma once
+#include "dataflow/base/mutex.h"
 #include "dataflow/transport/service_queue.h"
 
 #include <memory>
-#include <mutex>
 
 namespace sluice {
 
@@ -16,14 +16,17 @@ class LocalService : public std::enable_shared_from_this<LocalService> {
   std::unique_ptr<RawServiceServer> open_server(Waker& waker);
   /// See LocalTransport::lose().
   void lose(const Waker& waker);
-  [[nodiscard]] const ServiceSpec& spec() const noexcept { return queue_.spec(); }
+  /// Never changes: no lock.
+  [[nodiscard]] const ServiceSpec& spec() const noexcept SLUICE_NO_THREAD_SAFETY_ANALYSIS {
+    return queue_.spec();
+  }
 
  private:
   class Client;
   class Server;
 
-  std::mutex mutex_;
-  ServiceQueue queue_;
+  Mutex mutex_;
+  ServiceQueue queue_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -7,11 +7,15 @@ namespace sluice {
 
 /// Declared by every operation: holds the lock, and on the way out notes who must be woken,
 /// unlocks, wakes, and lets dropped payloads go. `self` has just looked and need not be woken.
-class LocalStream::Section {
+class SLUICE_SCOPED_CAPABILITY LocalStream::Section {
  public:
   explicit Section(LocalStream& stream, const Listener* self = nullptr)
-      : stream_(stream), self_(self), lock_(stream.mutex_), relief_(stream.queue_.relief()) {}
-  ~Section();
+      SLUICE_ACQUIRE(stream.mutex_) SLUICE_NO_THREAD_SAFETY_ANALYSIS
+      : stream_(stream),
+        self_(self),
+        lock_(stream.mutex_),
+        relief_(stream.queue_.relief()) {}
+  ~Section() SLUICE_RELEASE();
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;
 
@@ -20,7 +24,7 @@ class LocalStream::Section {
   const Listener* self_;
   std::vector<std::shared_ptr<const void>> dropped_;  // these two outlive the lock
   WakeList wakes_;
-  std::unique_lock<std::mutex> lock_;
+  MutexLock lock_;
   uint64_t relief_;
 };
 
@@ -57,7 +61,7 @@ class LocalStream::Writer final : public RawStreamWriter {
     stream_->queue_.give_back(state_, permits);
   }
   [[nodiscard]] bool closed() const override {
-    const std::lock_guard lock(stream_->mutex_);
+    const MutexLock lock(stream_->mutex_);
     return stream_->queue_.reader_closed();
   }
   void close() override {
@@ -108,11 +112,11 @@ class LocalStream::Reader final : public RawStreamReader {
     return stream_->queue_.recheck(taken, keep);
   }
   [[nodiscard]] bool ended() const override {
-    const std::lock_guard lock(stream_->mutex_);
+    const MutexLock lock(stream_->mutex_);
     return stream_->queue_.ended();
   }
   [[nodiscard]] int64_t depth() const override {
-    const std::lock_guard lock(stream_->mutex_);
+    const MutexLock lock(stream_->mutex_);
     return stream_->queue_.depth();
   }
   void close() override {
@@ -129,7 +133,7 @@ class LocalStream::Reader final : public RawStreamReader {
   bool open_ = true;
 };
 
-LocalStream::Section::~Section() {
+LocalStream::Section::~Section() SLUICE_NO_THREAD_SAFETY_ANALYSIS {
   const StreamQueue& queue = stream_.queue_;
   if (queue.relief() != relief_) {
     for (Writer* writer : stream_.writers_) {

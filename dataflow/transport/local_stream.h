@@ -1,9 +1,9 @@
 #pragma once
+#include "dataflow/base/mutex.h"
 #include "dataflow/transport/listener.h"
 #include "dataflow/transport/stream_queue.h"
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace sluice {
@@ -18,17 +18,20 @@ class LocalStream : public std::enable_shared_from_this<LocalStream> {
   std::unique_ptr<RawStreamReader> open_reader(Waker& waker);
   /// See LocalTransport::lose().
   void lose(const Waker& waker);
-  [[nodiscard]] const StreamSpec& spec() const noexcept { return queue_.spec(); }
+  /// Never changes: no lock.
+  [[nodiscard]] const StreamSpec& spec() const noexcept SLUICE_NO_THREAD_SAFETY_ANALYSIS {
+    return queue_.spec();
+  }
 
  private:
   class Writer;
   class Reader;
   class Section;
 
-  std::mutex mutex_;
-  StreamQueue queue_;
-  std::vector<Writer*> writers_;
-  std::vector<Reader*> readers_;
+  Mutex mutex_;
+  StreamQueue queue_ SLUICE_GUARDED_BY(mutex_);
+  std::vector<Writer*> writers_ SLUICE_GUARDED_BY(mutex_);
+  std::vector<Reader*> readers_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

@@ -54,7 +54,7 @@ LocalTransport::LocalTransport(const Clock& clock, MetricRegistry& metrics)
 LocalTransport::~LocalTransport() = default;
 
 Result<std::shared_ptr<LocalStream>> LocalTransport::stream(const StreamSpec& spec) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& entry = streams_[spec.name];
   if (entry == nullptr) {
     if (Status bad = check_policy(spec.name, problems(spec.policy)); !bad.ok()) {
@@ -69,7 +69,7 @@ Result<std::shared_ptr<LocalStream>> LocalTransport::stream(const StreamSpec& sp
 }
 
 Result<std::shared_ptr<LocalService>> LocalTransport::service(const ServiceSpec& spec) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& entry = services_[spec.name];
   if (entry == nullptr) {
     if (Status bad = check_policy(spec.name, problems(spec.policy)); !bad.ok()) {
@@ -84,7 +84,7 @@ Result<std::shared_ptr<LocalService>> LocalTransport::service(const ServiceSpec&
 }
 
 Result<std::shared_ptr<LocalLatest>> LocalTransport::latest(const LatestSpec& spec) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& entry = latests_[spec.name];
   if (entry == nullptr) entry = std::make_shared<LocalLatest>(spec, metrics_);
   RETURN_IF_ERROR(check_payload(spec.name, entry->spec().payload, spec.payload));
@@ -128,7 +128,7 @@ Result<std::unique_ptr<RawLatestFollower>> LocalTransport::open_follower(const L
 }
 
 void LocalTransport::lose(const Waker& waker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [name, stream] : streams_) stream->lose(waker);
   for (const auto& [name, service] : services_) service->lose(waker);
   for (const auto& [name, latest] : latests_) latest->lose(waker);

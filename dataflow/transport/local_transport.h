@@ -1,9 +1,9 @@
 #pragma once
+#include "dataflow/base/mutex.h"
 #include "dataflow/transport/transport.h"
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace sluice {
@@ -46,10 +46,10 @@ class LocalTransport final : public Transport {
 
   const Clock& clock_;
   MetricRegistry& metrics_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<LocalStream>> streams_;
-  std::map<std::string, std::shared_ptr<LocalService>> services_;
-  std::map<std::string, std::shared_ptr<LocalLatest>> latests_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<LocalStream>> streams_ SLUICE_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<LocalService>> services_ SLUICE_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<LocalLatest>> latests_ SLUICE_GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

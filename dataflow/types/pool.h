@@ -1,7 +1,8 @@
 #pragma once
+#include "dataflow/base/mutex.h"
+
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace sluice {
@@ -20,7 +21,7 @@ class Pool {
   [[nodiscard]] std::shared_ptr<T> acquire() {
     std::unique_ptr<T> object;
     {
-      const std::lock_guard lock(shared_->mutex);
+      const MutexLock lock(shared_->mutex);
       if (!shared_->free.empty()) {
         object = std::move(shared_->free.back());
         shared_->free.pop_back();
@@ -32,15 +33,15 @@ class Pool {
 
  private:
   struct Shared {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<T>> free;
+    Mutex mutex;
+    std::vector<std::unique_ptr<T>> free SLUICE_GUARDED_BY(mutex);
   };
   struct Return {
     std::weak_ptr<Shared> shared;
     void operator()(T* object) const {
       std::unique_ptr<T> owned(object);
       if (const auto alive = shared.lock()) {
-        const std::lock_guard lock(alive->mutex);
+        const MutexLock lock(alive->mutex);
         alive->free.push_back(std::move(owned));
       }
     }

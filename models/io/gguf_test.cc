@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -182,6 +183,21 @@ TEST(Dequantize, BlocksBuiltByHand) {
   dequantize_kernel(StoredType::Q8_0, Isa::Plain)(q8.data(), 1, out.data());
   EXPECT_EQ(out[0], -128.0F);
   EXPECT_EQ(out[31], 127.0F);
+}
+
+TEST(GgufWriter, QuantizesNumbersThatHaveNoInteger) {
+  std::vector<uint8_t> block(34);
+  std::vector<float> in(32, 1.0F);
+  in[1] = NAN;
+  quantize_q8_0(in.data(), 1, block.data());
+  EXPECT_EQ(block[2], 127);
+  EXPECT_EQ(block[3], 0);
+  in[1] = INFINITY;
+  quantize_q8_0(in.data(), 1, block.data());
+  EXPECT_EQ(block[2], 0);
+  std::fill(in.begin(), in.end(), 1e-40F);  // 1 / d is infinite
+  quantize_q8_0(in.data(), 1, block.data());
+  EXPECT_EQ(block[2], 0);
 }
 
 TEST(GgufWriter, WritesWhatTheReaderReads) {

@@ -123,7 +123,10 @@ void quantize_q8_0(const float* in, int64_t blocks, uint8_t* out) {
     const c10::Half half = d;
     std::memcpy(out, &half.x, 2);
     for (int j = 0; j < 32; ++j) {
-      out[2 + j] = static_cast<uint8_t>(static_cast<int8_t>(std::round(in[j] * inverse)));
+      // Not where `inverse` is infinite because d is all but 0, nor for what is not finite.
+      const float nearest = std::round(in[j] * inverse);
+      const bool fits = nearest >= -127 && nearest <= 127;
+      out[2 + j] = static_cast<uint8_t>(static_cast<int8_t>(fits ? nearest : 0));
     }
   }
 }

@@ -104,7 +104,10 @@ class Charsmap final : public NormalizerStage {
       if ((unit >> 8 & 1) == 0) continue;
       if (node >= units_.size()) return nullptr;
       const uint32_t at = units_[node] & ((1U << 31) - 1);
-      return at < replacements_.size() ? replacements_.data() + at : nullptr;
+      // Everything behind this stage takes the text for valid UTF-8: none begins inside a
+      // character.
+      if (at >= replacements_.size() || (replacements_[at] & 0xC0) == 0x80) return nullptr;
+      return replacements_.data() + at;
     }
     return nullptr;
   }

@@ -68,5 +68,27 @@ TEST(TokenizerGolden, IdsAndTextsEqualTheReferenceForEveryStyle) {
   }
 }
 
+TEST(TokenizerGolden, BytesOfAllTokensTogetherAreTheText) {
+  const auto cases = nlohmann::json::parse(read(kFolder + "/golden/cases.json"));
+  size_t compared = 0;
+  for (const auto& [name, expected] : cases["tokenizers"].items()) {
+    const auto tokenizer = Tokenizer::from_json(read(kFolder + "/golden/" + name + ".json"), name);
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    for (size_t i = 0; i < expected["ids"].size(); ++i) {
+      const std::vector<TokenId> ids = expected["ids"][i];
+      std::string joined;
+      for (const TokenId id : ids) {
+        if (!(*tokenizer)->is_special(id)) joined += (*tokenizer)->bytes_behind(id);
+      }
+      // What is no text decodes to replacements, by rules of each decoder.
+      if (!utf8::valid(joined)) continue;
+      const std::string decoded = expected["decoded"][i];
+      if (joined != decoded) EXPECT_EQ(joined, " " + decoded) << name << " text " << i;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 300U);
+}
+
 }  // namespace
 }  // namespace sluice

@@ -257,6 +257,26 @@ std::string_view Tokenizer::token(TokenId id) const {
   return model_->vocabulary().text(id);
 }
 
+std::string Tokenizer::bytes_behind(TokenId id) const {
+  if (!wanted(id, {.skip_special_tokens = false})) return {};
+  if (decoder_.spells_bytes()) return std::string(bytes(id));
+  constexpr std::string_view kBegun = "a";
+  const std::string_view text = token(id);
+  std::string out;
+  Decoder::Run run(decoder_);
+  run.put(kBegun, out);
+  run.put(text, out);
+  run.finish(out);
+  out.erase(0, kBegun.size());
+  if (text.size() != byte_token(0).size() || out.ends_with(text)) return out;
+  // Byte fallback: a byte that is no character by itself.
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto b = static_cast<unsigned char>(byte);
+    if (text == byte_token(b)) return std::string(1, static_cast<char>(b));
+  }
+  return out;
+}
+
 TokenId Tokenizer::id(std::string_view token) const {
   const TokenId added = added_.find(token);
   return added != kNoToken ? added : model_->vocabulary().find(token);

@@ -75,6 +75,10 @@ class Tokenizer {
   /// As it stands in the file ("Ġworld"), an added token as it is looked for (normalised if it says
   /// so); empty when there is no such id.
   [[nodiscard]] std::string_view token(TokenId id) const;
+  /// The bytes that a token adds to a text that has begun; empty when there is no such id. All
+  /// bytes of a text's tokens, one after the other, are the text (but for what a decoder strips
+  /// from its beginning).
+  [[nodiscard]] std::string bytes_behind(TokenId id) const;
   /// kNoToken when there is no such token.
   [[nodiscard]] TokenId id(std::string_view token) const;
   [[nodiscard]] bool is_special(TokenId id) const;

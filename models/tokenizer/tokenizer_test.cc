@@ -214,6 +214,21 @@ TEST(Tokenizer, ScoresAreReadAsTheReferenceReadsThem) {
   EXPECT_GT(doc->root().item(4).real(), 1.2e22);
 }
 
+TEST(Tokenizer, ReplacementsOfACharsmapBeginAtCharacters) {
+  // A trie that maps the space to one of the replacements "\xC3\xA9": at byte 0 or at byte 1.
+  const auto ids = [](const std::string& at) {
+    const auto made =
+        Tokenizer::from_json(R"({"model":{"type":"Unigram","unk_id":0,)"
+                             R"("vocab":[["<unk>",0.0],["a",-1.0],[" ",-2.0],["\u00e9",-2.0]]},)"
+                             R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"i)" +
+                             std::string(175, 'A') + "IAUAAA" + at + "AAADDqQA=\"}}");
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *(*made)->encode("a ");
+  };
+  EXPECT_THAT(ids("A"), ElementsAre(1, 3));
+  EXPECT_THAT(ids("E"), ElementsAre(1, 2)) << "half a character is no replacement";
+}
+
 TEST(TokenizerErrors, NameTheKey) {
   File file;
   file.merges = R"(["a b","a b c"])";

@@ -157,6 +157,18 @@ TEST(RowKernels, AllVariantsAgree) {
   }
 }
 
+TEST(RowKernels, NanStaysWhereItIs) {
+  for (const Isa isa : {Isa::Plain, Isa::Avx2, Isa::Avx512}) {
+    if (!supported(isa)) continue;
+    constexpr int64_t kColumns = 35;
+    std::vector<float> gate_up(2 * kColumns, 1.0F);
+    gate_up[3] = NAN;
+    std::vector<float> out(kColumns);
+    row_kernels(isa).swiglu(gate_up.data(), 1, kColumns, out.data());
+    for (int64_t i = 0; i < kColumns; ++i) EXPECT_EQ(std::isnan(out[i]), i == 3) << name(isa);
+  }
+}
+
 TEST(LinearOp, GroupIsOneProductWithTheSameGradients) {
   // The same numbers as neighbours in one allocation, and as tensors of their own.
   const std::vector<ParameterSpec> specs = {{"a.weight", {5, 8}, ParameterInit::Normal, "w"},

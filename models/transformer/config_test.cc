@@ -219,6 +219,8 @@ TEST(HfConfig, ComplaintsNameTheKey) {
                                                          {"num_key_value_heads", 3},
                                                          {"vocab_size", -1},
                                                          {"rope_scaling", 7},
+                                                         {"partial_rotary_factor", 1e300},
+                                                         {"partial_rotary_factor", -0.5},
                                                          {"rope_theta", 0}};
   for (const auto& [key, value] : bad) {
     json config = llama();
@@ -226,6 +228,13 @@ TEST(HfConfig, ComplaintsNameTheKey) {
     EXPECT_THAT(complaint(config), HasSubstr(key)) << value.dump();
   }
   EXPECT_THAT(complaint(json::array()), HasSubstr("not an object"));
+}
+
+TEST(HfConfig, FewNumbersDoNotAskForEndlessExperts) {
+  json config = parse_file(golden::folder("qwen3_moe/config.json"));
+  config["num_hidden_layers"] = 1 << 14;
+  config["num_experts"] = 1 << 16;
+  EXPECT_THAT(complaint(config), HasSubstr("num_experts of all layers"));
 }
 
 TEST(Rope, FrequenciesEqualTransformers) {

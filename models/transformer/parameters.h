@@ -76,9 +76,9 @@ struct TensorReader {
 
 /// Reads all parameters of `config` from a Hugging Face checkpoint of its family. InvalidArgument
 /// when a tensor is missing, of another shape (both are named) or not of this model. Tensors known
-/// to be harmless are passed over: stored masks and RoPE tables, and the head of a tied model (with a
-/// warning when it is not the embedding; a checkpoint may also have the head alone).
-/// A value or classifier head that the checkpoint lacks stays at its random start.
+/// to be harmless are passed over: stored masks and RoPE tables, and the head of a tied model (with
+/// a warning when it is not the embedding; a checkpoint may also have the head alone). A value or
+/// classifier head that the checkpoint lacks stays at its random start.
 Result<Parameters> load_parameters(const TransformerConfig& config, const TensorReader& reader,
                                    at::ScalarType dtype = at::kFloat);
 

@@ -36,7 +36,9 @@ inline float exp_of(float x) {
   p = p * f + 0.5F;
   p = p * f + 1.0F;
   p = p * f + 1.0F;
-  const int32_t bits = (static_cast<int32_t>(n) + 127) << 23;
+  uint32_t bits = 0;  // of `shifted`, not n cast to an integer: x may be NaN
+  std::memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits + 127) << 23;
   float scale = 0;
   std::memcpy(&scale, &bits, sizeof scale);
   return p * scale;

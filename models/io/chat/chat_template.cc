@@ -178,7 +178,14 @@ Result<RenderedChat> ChatTemplate::render(const nlohmann::ordered_json& messages
   }
   RenderedChat out;
   out.text = std::move(run.output());
-  for (const auto& span : run.spans()) out.generated.push_back({span.begin, span.end});
+  for (const auto& span : run.spans()) {
+    // A block inside {% set %} or a macro whose text goes elsewhere has no place of its own.
+    if (span.end > out.text.size()) {
+      run.runtime().fail("the text of a generation block is not written where the block stands");
+      return run.runtime().status();
+    }
+    out.generated.push_back({span.begin, span.end});
+  }
   if (continued != nullptr) RETURN_IF_ERROR(end_at_mark(content, out));
   return out;
 }

@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!out.ok()) return 0;
   if (out->text.size() > options.limits.max_output_bytes) std::abort();
   for (const auto& span : out->generated) {
-    if (span.begin > span.end) std::abort();
+    if (span.begin > span.end || span.end > out->text.size()) std::abort();
   }
   return 0;
 }

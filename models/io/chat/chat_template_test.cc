@@ -208,6 +208,19 @@ TEST(ChatTemplate, GeneratedSpansAreBytesOfTheText) {
       "1");
 }
 
+TEST(ChatTemplate, GeneratedSpansOutsideTheTextAreRefused) {
+  EXPECT_EQ(message("{% set x %}{% generation %}abc{% endgeneration %}{% endset %}"),
+            "chat template line 1: the text of a generation block is not written where the block "
+            "stands");
+}
+
+TEST(ChatTemplate, RangesHoldNoNumberOfMoreThan64Bits) {
+  EXPECT_EQ(render("{{ 2.0 in range(3) }} {{ 2.5 in range(3) }} {{ 1e300 in range(3) }} "
+                   "{{ -1e300 in range(3) }} {{ (1e300 * 1e300) in range(3) }}")
+                ->text,
+            "True False False False False");
+}
+
 TEST(ChatTemplate, AContinuedMessageEndsTheTextAndItsSpan) {
   const auto chat = ChatTemplate::parse(
       "{% for m in messages %}<{% generation %}{{ m.content }}!{% endgeneration %}>{% endfor %}");

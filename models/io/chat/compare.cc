@@ -209,6 +209,7 @@ bool contains(Runtime& rt, const Value& container, const Value& item, bool& out)
       const Range& range = container.range();
       if (!item.is_number()) return true;
       const double value = item.as_double();
+      if (!(value >= -0x1p63 && value < 0x1p63)) return true;  // and NaN
       const auto at = static_cast<int64_t>(value);
       if (static_cast<double>(at) != value || range.length == 0) return true;
       const int64_t last = range.start + (range.length - 1) * range.step;

@@ -1,5 +1,5 @@
 #pragma once
-#include "models/transformer/logprobs/softmax_kernels.h"
+#include "models/softmax/softmax_kernels.h"
 
 #include <ATen/core/Tensor.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "dataflow/base/simd.h"
-#include "models/transformer/logprobs/softmax_kernels.h"
+#include "models/softmax/softmax_kernels.h"
 
 #include <cfloat>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "models/transformer/logprobs/softmax_kernels.h"
+#include "models/softmax/softmax_kernels.h"
 
 #include "dataflow/base/random.h"
 

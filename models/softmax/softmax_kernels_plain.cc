@@ -1,4 +1,4 @@
-#include "models/transformer/logprobs/softmax_kernels_impl.h"
+#include "models/softmax/softmax_kernels_impl.h"
 
 namespace sluice {
 namespace internal {

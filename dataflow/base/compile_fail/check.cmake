@@ -1,0 +1,11 @@
+# cmake -DCOMPILER=.. -DROOT=.. -P check.cmake: what is touched without its mutex must not compile.
+set(command ${COMPILER} -std=c++20 -fsyntax-only -Wall -Werror -Werror=thread-safety -I${ROOT})
+set(source ${ROOT}/dataflow/base/compile_fail/unguarded.cc)
+execute_process(COMMAND ${command} ${source} RESULT_VARIABLE code ERROR_VARIABLE text)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the right program does not compile:\n${text}")
+endif()
+execute_process(COMMAND ${command} -DUNGUARDED ${source} RESULT_VARIABLE code ERROR_VARIABLE text)
+if(code EQUAL 0 OR NOT text MATCHES "count_' requires holding mutex 'mutex_'")
+  message(FATAL_ERROR "expected an error about count_ and its mutex, got:\n${text}")
+endif()

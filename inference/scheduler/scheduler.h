@@ -1,0 +1,166 @@
+#pragma once
+#include "dataflow/base/clock.h"
+#include "dataflow/base/ids.h"
+#include "inference/kv/kv_space.h"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice {
+
+using SequenceId = int64_t;
+
+struct SchedulerOptions {
+  int64_t token_budget = 512;    ///< tokens computed in one step
+  int64_t long_prefill = 256;    ///< of one sequence in one step; 0: the whole budget
+  int32_t max_sequences = 256;   ///< that run at the same time
+  int64_t max_waiting = 65536;   ///< sequences that wait; more are refused
+  int64_t max_length = 1 << 20;  ///< tokens of a sequence
+  bool prefix_cache = true;
+};
+
+/// A sequence before it exists.
+struct SequenceSpec {
+  std::vector<int64_t> tokens;  ///< all that are known; at least one
+  int64_t max_length = 0;       ///< tokens it may grow to
+  int32_t samples = 1;          ///< into how many it will be forked behind `tokens`
+  int64_t priority = 0;         ///< lower goes first
+  int64_t order = 0;            ///< then lower goes first: when its group came
+  TimeNs deadline = kForever;
+  std::string salt;         ///< prefixes are shared with equal salts only
+  bool find_prefix = true;  ///< false: every token must be computed (prompt log-probs)
+};
+
+/// Tokens [begin, end) of a sequence, computed in one step.
+struct StepRow {
+  SequenceId sequence = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool last = false;  ///< `end` is the last known token: the next one can be sampled
+  friend bool operator==(const StepRow&, const StepRow&) = default;
+};
+
+/// What one step computes. The blocks are reserved already.
+struct StepPlan {
+  std::vector<StepRow> rows;  ///< a sequence has one at most
+  std::vector<BlockCopy> copies;
+  int64_t tokens = 0;
+};
+
+struct SchedulerStats {
+  int64_t running = 0;
+  int64_t waiting = 0;
+  int64_t preemptions = 0;
+  int64_t prefix_queries = 0;  ///< tokens that were looked for
+  int64_t prefix_hits = 0;     ///< tokens that were found
+};
+
+/// Decides what each step computes. There are no phases: a sequence has known tokens and computed
+/// ones, and every step hands out one budget of tokens, first to running sequences, then to waiting
+/// ones, oldest group first, until computed catches up with known (continuous batching, chunked
+/// prefill). When blocks run out, the youngest running sequence loses its own and waits to be
+/// computed anew; the oldest always gets on, so that none waits for ever. Pure bookkeeping, one
+/// thread:
+///
+///   StepPlan plan = scheduler.plan();   // blocks are reserved
+///   ... compute its rows; when that fails: scheduler.rollback() and nothing has happened ...
+///   scheduler.commit();
+///   scheduler.append(id, token);        // for rows with `last`; or fork() first, or finish()
+class Scheduler {
+ public:
+  Scheduler(SchedulerOptions options, int32_t blocks, int32_t block_size, VersionTag version = {},
+            PrefixCache::Hash hash = nullptr);
+
+  /// InvalidArgument or ResourceExhausted when the sequence can never run (the message says which
+  /// number is too large), Unavailable when too many wait.
+  Result<SequenceId> submit(SequenceSpec spec);
+  /// What submit() would say.
+  [[nodiscard]] Status admissible(const SequenceSpec& spec) const;
+
+  [[nodiscard]] StepPlan plan();
+  void commit();
+  void rollback();
+
+  /// The next known token. Between commit() and plan().
+  void append(SequenceId id, int64_t token);
+  /// `children` more sequences with the same tokens and blocks; they run at once. The sequence's
+  /// tokens must be computed. Between commit() and plan().
+  std::vector<SequenceId> fork(SequenceId id, int32_t children);
+  /// Ends a sequence in whatever state and frees its blocks. `keep` false: its prefixes are
+  /// forgotten. Not between plan() and commit().
+  void finish(SequenceId id, bool keep = true);
+  /// Sequences whose deadline has come; the caller finishes them.
+  [[nodiscard]] std::vector<SequenceId> expired(TimeNs now) const;
+
+  /// The weights became `version`. All prefixes are forgotten. `recompute`: running sequences wait
+  /// and are computed anew; otherwise they keep their blocks, and cache no more prefixes.
+  void change_version(VersionTag version, bool recompute);
+  /// While paused only sequences that ran before are admitted.
+  void pause(bool paused) noexcept { paused_ = paused; }
+  /// Sequences that run, or ran before they were preempted.
+  [[nodiscard]] int64_t started() const noexcept { return started_; }
+
+  [[nodiscard]] bool idle() const noexcept { return sequences_.empty(); }
+  [[nodiscard]] const BlockTable& table(SequenceId id) const { return at(id).table; }
+  [[nodiscard]] const std::vector<int64_t>& tokens(SequenceId id) const { return at(id).tokens; }
+  /// Tokens whose keys and values were found when the sequence was last admitted.
+  [[nodiscard]] int64_t cached(SequenceId id) const { return at(id).cached; }
+  [[nodiscard]] const KvSpace& space() const noexcept { return space_; }
+  [[nodiscard]] SchedulerStats stats() const;
+  /// Internal when an invariant is broken: holders of blocks, states, numbers.
+  [[nodiscard]] Status check() const;
+
+ private:
+  struct Key {
+    int64_t priority = 0;
+    int64_t order = 0;
+    SequenceId id = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Sequence {
+    Key key;
+    std::vector<int64_t> tokens;
+    int64_t computed = 0;
+    int64_t cached = 0;
+    int32_t samples = 1;
+    TimeNs deadline = kForever;
+    std::string salt;
+    bool find_prefix = true;
+    bool running = false;
+    bool started = false;
+    BlockTable table;
+  };
+  using Queue = std::map<Key, Sequence*>;
+
+  [[nodiscard]] Sequence& at(SequenceId id);
+  [[nodiscard]] const Sequence& at(SequenceId id) const;
+  /// Tokens that a step may compute of `s`.
+  [[nodiscard]] int64_t share(const Sequence& s, int64_t budget) const;
+  [[nodiscard]] bool reserve_or_preempt(Sequence& s, int64_t end);
+  void preempt(Sequence& s);
+  void admit_waiting(StepPlan& plan);
+  [[nodiscard]] bool admit(Sequence& s, int64_t budget);
+  void add_row(StepPlan& plan, const Sequence& s, int64_t tokens);
+  [[nodiscard]] int64_t slots() const;
+
+  SchedulerOptions options_;
+  KvSpace space_;
+  VersionTag version_;
+  std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
+  Queue running_;
+  Queue waiting_;
+  SequenceId next_id_ = 1;
+  int64_t started_ = 0;
+  bool paused_ = false;
+  bool preempted_in_step_ = false;
+  SchedulerStats stats_;
+  StepPlan open_;                     ///< what plan() returned, until commit() or rollback()
+  std::vector<SequenceId> admitted_;  ///< by that plan
+};
+
+}  // namespace sluice

@@ -16,5 +16,11 @@ Result<Report> run_tokenize(const BenchOptions& options);
 Result<Report> run_load(const BenchOptions& options);
 Result<Report> run_forward(const BenchOptions& options);
 Result<Report> run_backward(const BenchOptions& options);
+Result<Report> run_decode_1(const BenchOptions& options);
+Result<Report> run_decode_64(const BenchOptions& options);
+Result<Report> run_decode_256(const BenchOptions& options);
+Result<Report> run_prefill(const BenchOptions& options);
+Result<Report> run_group(const BenchOptions& options);
+Result<Report> run_prefix(const BenchOptions& options);
 
 }  // namespace sluice::bench

@@ -23,6 +23,13 @@ const std::vector<Bench>& benches() {
       {"forward", "tokens/s of SmolLM2-135M's shape in fp32, 2,048 packed tokens, beside its peer",
        run_forward},
       {"backward", "the same with loss and all gradients", run_backward},
+      {"decode-1", "tokens/s of the engine, one sequence, beside reading the weights",
+       run_decode_1},
+      {"decode-64", "tokens/s of the engine, 64 sequences, beside its peer", run_decode_64},
+      {"decode-256", "tokens/s of the engine, 256 sequences, beside its peer", run_decode_256},
+      {"prefill", "tokens/s of the engine over prompts of 2,048 tokens", run_prefill},
+      {"group", "64 prompts x 8 samples, forked, beside the same without forking", run_group},
+      {"prefix", "seconds to the first token behind a shared prefix", run_prefix},
   };
   return all;
 }

@@ -1,16 +1,15 @@
 #include "apps/cli/commands.h"
 #include "models/io/chat/model_templates.h"
 #include "models/io/checkpoint.h"
+#include "models/io/json_text.h"
 #include "models/io/model_cache.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 
 namespace sluice {
@@ -22,17 +21,8 @@ struct ChatTemplateOptions {
   std::string tools;
   std::string variables;
   bool generation_prompt = false;
+  bool continue_last = false;
 };
-
-Result<nlohmann::ordered_json> read_json(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return error(Code::NotFound, "{}: cannot be read", path);
-  auto json = nlohmann::ordered_json::parse(text.str(), nullptr, false);
-  if (json.is_discarded()) return invalid_argument("{}: not JSON", path);
-  return json;
-}
 
 Result<ModelTemplates> templates_of(const std::string& model) {
   ASSIGN_OR_RETURN(const std::string path, resolve_model(model));
@@ -44,25 +34,29 @@ Result<ModelTemplates> templates_of(const std::string& model) {
 
 Status print_chat(const ChatTemplateOptions& options) {
   ASSIGN_OR_RETURN(const ModelTemplates model, templates_of(options.model));
-  ASSIGN_OR_RETURN(nlohmann::ordered_json messages, read_json(options.messages));
+  ASSIGN_OR_RETURN(nlohmann::ordered_json messages, read_ordered_json(options.messages));
   // A request as chat services take it: {"messages": [..], "tools": [..]}.
   std::optional<nlohmann::ordered_json> tools;
   if (messages.is_object() && messages.contains("messages")) {
     if (messages.contains("tools")) tools = messages["tools"];
-    messages = nlohmann::ordered_json(messages["messages"]);
+    messages = nlohmann::ordered_json(std::move(messages["messages"]));
   }
   if (!options.tools.empty()) {
-    ASSIGN_OR_RETURN(tools, read_json(options.tools));
+    ASSIGN_OR_RETURN(tools, read_ordered_json(options.tools));
   }
   nlohmann::ordered_json variables;
   ChatOptions chat;
   chat.special_tokens = model.special_tokens();
   chat.add_generation_prompt = options.generation_prompt;
+  chat.continue_final_message = options.continue_last;
   if (tools) chat.tools = &*tools;
   if (!options.variables.empty()) {
-    variables = nlohmann::ordered_json::parse(options.variables, nullptr, false);
-    if (!variables.is_object())
+    auto set = parse_ordered_json(options.variables);
+    if (!set.ok()) return set.status().with_context("--set");
+    if (!set->is_object()) {
       return invalid_argument("--set '{}' is no JSON object", options.variables);
+    }
+    variables = *std::move(set);
     chat.variables = &variables;
   }
   ASSIGN_OR_RETURN(const ChatTemplate chosen, model.choose(tools.has_value()));
@@ -84,8 +78,11 @@ void add_chat_template_command(CLI::App& app, int& exit_code) {
   chat->add_option("--tools", options->tools, "JSON file: a list of function schemas");
   chat->add_option("--set", options->variables,
                    "more variables as a JSON object: '{\"enable_thinking\": false}'");
-  chat->add_flag("--generation-prompt", options->generation_prompt,
-                 "end with the start of the assistant's turn");
+  auto* prompt = chat->add_flag("--generation-prompt", options->generation_prompt,
+                                "end with the start of the assistant's turn");
+  chat->add_flag("--continue", options->continue_last,
+                 "end with the last message left open, for the model to continue")
+      ->excludes(prompt);
   chat->callback([options, &exit_code] {
     const Status status = print_chat(*options);
     exit_code = status.ok() ? 0 : complain(status.message(), 1);

@@ -1,16 +1,13 @@
 #include "apps/cli/commands.h"
-#include "models/io/checkpoint.h"
-#include "models/io/load_tokenizer.h"
-#include "models/io/model_cache.h"
-#include "models/tokenizer/tokenizer.h"
-#include "models/transformer/greedy.h"
-#include "models/transformer/loading.h"
+#include "apps/cli/text_model.h"
+#include "apps/observe/progress.h"
+#include "inference/batch/batch_job.h"
 
-#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 
 namespace sluice {
@@ -19,69 +16,160 @@ namespace {
 struct GenerateOptions {
   std::string model;
   std::string prompt;
-  int64_t max_tokens = 64;
-  int threads = 2;
+  BatchOptions batch;
+  std::optional<float> temperature;
+  std::optional<uint64_t> seed;
+  TextModelOptions loading;
   bool ids = false;
 };
-
-/// The ids that end a text: of generation_config.json, else of config.json; one or a list.
-std::vector<int64_t> end_tokens(const Checkpoint& checkpoint) {
-  for (const nlohmann::json* config : {&checkpoint.generation_config(), &checkpoint.config()}) {
-    if (!config->is_object() || !config->contains("eos_token_id")) continue;
-    const nlohmann::json& end = (*config)["eos_token_id"];
-    std::vector<int64_t> ids;
-    if (end.is_number_integer()) ids.push_back(end.get<int64_t>());
-    for (const auto& id : end.is_array() ? end : nlohmann::json::array()) {
-      if (id.is_number_integer()) ids.push_back(id.get<int64_t>());
-    }
-    if (!ids.empty()) return ids;
-  }
-  return {};
-}
 
 void write(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
 
-Status generate(const GenerateOptions& options) {
-  static_cast<void>(at::get_num_threads());  // the first call undoes an earlier setting
-  at::set_num_threads(options.threads);
-  ASSIGN_OR_RETURN(const std::string path, resolve_model(options.model));
-  ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(path));
-  ASSIGN_OR_RETURN(const auto tokenizer, load_tokenizer(path));
-  ASSIGN_OR_RETURN(const Transformer model, load_transformer(*checkpoint));
-  ASSIGN_OR_RETURN(const auto prompt, tokenizer->encode(options.prompt));
-  StreamDecoder text = tokenizer->stream();
-  GreedyOptions how;
-  how.max_tokens = options.max_tokens;
-  how.stop = end_tokens(*checkpoint);
-  if (!options.ids) {
-    write(options.prompt);
-    how.on_token = [&](int64_t token) {
-      write(text.put(static_cast<TokenId>(token)));
-      return true;
-    };
+/// One prompt, its continuations to standard output; a single one as it comes.
+Status generate_one(const GenerateOptions& options, TextModel& model) {
+  GenRequest request;
+  ASSIGN_OR_RETURN(const auto ids, model.tokenizer->encode(options.prompt));
+  request.prompt.assign(ids.begin(), ids.end());
+  request.sampling = options.batch.sampling;
+  request.sampling.seed = options.seed;
+  const bool stream = request.sampling.n == 1 && !options.ids;
+  Completion done;
+  GenListener listener;
+  if (stream) listener.on_token = [](const TokenEvent& event) { write(event.text); };
+  listener.on_done = [&](Completion completion) { done = std::move(completion); };
+  ASSIGN_OR_RETURN(const RequestId id,
+                   model.engine->submit(std::move(request), std::move(listener)));
+  static_cast<void>(id);
+  if (stream) write(options.prompt);
+  while (model.engine->busy()) RETURN_IF_ERROR(model.engine->step());
+  for (const Sample& sample : done.samples) {
+    RETURN_IF_ERROR(sample.error);
+    if (options.ids) {
+      write(fmt::format("{}\n", fmt::join(sample.tokens, ",")));
+    } else {
+      write(stream ? "\n" : options.prompt + sample.text + "\n");
+    }
   }
-  ASSIGN_OR_RETURN(const auto ids, greedy(model, {prompt.begin(), prompt.end()}, how));
-  write(options.ids ? fmt::format("{}\n", fmt::join(ids, ",")) : text.finish() + "\n");
   return {};
+}
+
+/// "12 of 100 prompts  3456 tokens  210 tokens/s  eta 42s".
+std::string progress_text(const BatchProgress& progress, double seconds) {
+  std::string text = fmt::format("{} of {} prompts", progress.done, progress.prompts);
+  if (progress.failed > 0) text += fmt::format("  {} failed", progress.failed);
+  text += fmt::format("  {} tokens", progress.tokens);
+  if (seconds > 0) {
+    text += fmt::format("  {:.0f} tokens/s", static_cast<double>(progress.tokens) / seconds);
+  }
+  const int64_t own = progress.done - progress.earlier;
+  if (own > 0 && progress.done < progress.prompts) {
+    const double left = static_cast<double>(progress.prompts - progress.done);
+    text += fmt::format("  eta {:.0f}s", seconds * left / static_cast<double>(own));
+  }
+  return text;
+}
+
+Status generate_file(const GenerateOptions& options, TextModel& model) {
+  BatchOptions batch = options.batch;
+  batch.seed = options.seed.value_or(0);
+  const Clock& clock = RealClock::instance();
+  const TimeNs start = clock.now();
+  const Progress::Options look = Progress::detect(stderr);
+  std::optional<StatusLine> line;
+  if (look.terminal) line.emplace(stderr);
+  TimeNs next = 0;
+  const auto show = [&](const BatchProgress& progress) {
+    const TimeNs now = clock.now();
+    const bool last = progress.done == progress.prompts;
+    if (now < next && !last) return;
+    next = now + (look.terminal ? 100 * kMillisecond : look.plain_every);
+    std::string text = progress_text(progress, static_cast<double>(now - start) / kSecond);
+    if (!line) {
+      std::fputs((text + "\n").c_str(), stderr);
+      return;
+    }
+    text.resize(std::min(text.size(), look.width > 1 ? look.width - 1 : 1));
+    line->show(text);
+  };
+  const auto encode = [&](const nlohmann::ordered_json& request) { return model.encode(request); };
+  ASSIGN_OR_RETURN(const BatchProgress done, run_batch(*model.engine, batch, encode, show));
+  if (line) line->end();
+  if (done.earlier == done.prompts) {
+    std::fprintf(stderr, "%s is complete already\n", batch.output.c_str());
+  }
+  return {};
+}
+
+Status generate(GenerateOptions& options) {
+  const bool file = !options.batch.input.empty();
+  if (file == !options.prompt.empty()) {
+    return invalid_argument("give either a prompt or --input");
+  }
+  if (file == options.batch.output.empty()) {
+    return invalid_argument("--input and --output go together");
+  }
+  SamplingParams& sampling = options.batch.sampling;
+  // Several samples of the most likely tokens would be the same.
+  sampling.temperature = options.temperature.value_or(sampling.n == 1 && !file ? 0.0F : 1.0F);
+  ASSIGN_OR_RETURN(TextModel model, TextModel::load(options.model, options.loading));
+  return file ? generate_file(options, model) : generate_one(options, model);
+}
+
+void add_sampling_options(CLI::App& command, GenerateOptions& options) {
+  SamplingParams& sampling = options.batch.sampling;
+  sampling.max_tokens = 64;
+  command.add_option("--max-tokens", sampling.max_tokens, "tokens to add at most (64)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->option_text("N");
+  command.add_option("-n,--samples", sampling.n, "continuations of each prompt (1)")
+      ->check(CLI::Range(1, SamplingParams::kMaxSamples))
+      ->option_text("N");
+  command
+      .add_option("--temperature", options.temperature,
+                  "0: the most likely tokens (1; for one sample of one prompt 0)")
+      ->option_text("T");
+  command.add_option("--top-k", sampling.top_k, "draw from the k likeliest tokens (0: all)")
+      ->option_text("K");
+  command.add_option("--top-p", sampling.top_p, "draw from the likeliest of this mass (1)")
+      ->option_text("P");
+  command.add_option("--min-p", sampling.min_p, "least share of the likeliest's probability (0)")
+      ->option_text("P");
+  command.add_option("--seed", options.seed, "of the random numbers")->option_text("N");
+  command.add_option("--stop", sampling.stop, "text that ends a continuation; may be repeated")
+      ->option_text("TEXT");
+  command.add_flag("--ignore-eos", sampling.ignore_eos, "end tokens end nothing");
 }
 
 }  // namespace
 
 void add_generate_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("generate", "continue a prompt with the most likely tokens");
+  CLI::App* command = app.add_subcommand("generate", "continue a prompt, or a file of prompts");
   auto options = std::make_shared<GenerateOptions>();
   command->add_option("model", options->model, "folder, .gguf file, or name of a fetched model")
       ->required();
-  command->add_option("prompt", options->prompt, "text to continue")->required();
-  command->add_option("--max-tokens", options->max_tokens, "tokens to add at most (64)")
-      ->check(CLI::Range(1, 1 << 20))
-      ->option_text("N");
-  command->add_option("--threads", options->threads, "threads of the tensor library (2)")
+  command->add_option("prompt", options->prompt, "text to continue");
+  command
+      ->add_option("--input", options->batch.input,
+                   "file of JSON lines, each with prompt, messages or token_ids")
+      ->option_text("FILE");
+  command
+      ->add_option("--output", options->batch.output,
+                   "file of JSON lines, one for each sample; what is there is gone on with")
+      ->option_text("FILE");
+  add_sampling_options(*command, *options);
+  command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
       ->check(CLI::Range(1, 1024))
+      ->option_text("N");
+  const std::map<std::string, WeightFormat> formats = {
+      {"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}};
+  command->add_option("--weights", options->loading.weights, "fp32 (exact), bf16 or int8")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("FORMAT");
+  command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
+      ->check(CLI::Range(1, 1 << 24))
       ->option_text("N");
   command->add_flag("--ids", options->ids, "print the ids of the new tokens alone");
   command->callback([options, &exit_code] {

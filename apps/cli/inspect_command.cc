@@ -99,6 +99,7 @@ struct Row {
 
 std::vector<Row> folded(const json& tensors) {
   std::vector<Row> rows;
+  std::map<std::string, size_t> places;
   for (const auto& tensor : tensors) {
     auto full = tensor["name"].get<std::string>();
     int64_t layer = -1;
@@ -114,10 +115,9 @@ std::vector<Row> folded(const json& tensors) {
     }
     const auto dtype = tensor["dtype"].get<std::string>();
     const auto shape = shape_text(tensor["shape"].get<std::vector<int64_t>>());
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
-      return r.name == full && r.dtype == dtype && r.shape == shape;
-    });
-    if (row == rows.end()) row = rows.insert(row, {full, dtype, shape, layer, layer, 0, 0});
+    const auto [place, fresh] = places.emplace(full + "\n" + dtype + shape, rows.size());
+    if (fresh) rows.push_back({full, dtype, shape, layer, layer, 0, 0});
+    Row* row = &rows[place->second];
     row->first = std::min(row->first, layer);
     row->last = std::max(row->last, layer);
     row->bytes += tensor["bytes"].get<uint64_t>();

@@ -4,6 +4,7 @@
 #include "apps/run/recipe.h"
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 
 #include <cstdio>
 #include <string>
@@ -17,6 +18,16 @@ int complain(const std::string& message, int code) {
 }
 
 namespace {
+
+/// Whoever starts us may have closed some of the three: the next file that is opened would get the
+/// number, and what is printed would go into it.
+void open_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    // The lowest free number is given, so it is this one.
+    if (::fcntl(fd, F_GETFD) < 0)
+      static_cast<void>(::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY));
+  }
+}
 
 /// `sluice ppo ...` is short for `sluice run ppo ...`.
 std::vector<std::string> expand(int argc, char** argv) {
@@ -38,6 +49,8 @@ int command(int argc, char** argv) {
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_generate_command(app, exit_code);
+  add_chat_command(app, exit_code);
+  add_serve_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_bench_command(app, exit_code);
   add_tokenize_command(app, exit_code);
@@ -56,9 +69,17 @@ int command(int argc, char** argv) {
 }  // namespace sluice
 
 int main(int argc, char** argv) {
+  sluice::open_standard_streams();
+  int code = 0;
   try {
-    return sluice::command(argc, argv);
+    code = sluice::command(argc, argv);
   } catch (const std::exception& e) {
-    return sluice::complain(e.what(), 1);
+    // What LibTorch throws goes on with a trace of its calls.
+    const std::string what = e.what();
+    return sluice::complain(what.substr(0, what.find('\n')), 1);
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return sluice::complain("cannot write to standard output", code == 0 ? 1 : code);
+  }
+  return code;
 }

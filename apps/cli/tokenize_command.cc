@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace sluice {
@@ -58,11 +56,24 @@ Status encode(const Tokenizer& tokenizer, const TokenizeOptions& options) {
   return {};
 }
 
+/// At most what a tokenizer takes of one text.
+Status read_standard_input(std::string& text) {
+  constexpr size_t kMost = size_t{256} << 20;
+  std::string block(1 << 16, '\0');
+  while (size_t n = std::fread(block.data(), 1, block.size(), stdin)) {
+    if (text.size() + n > kMost) {
+      return invalid_argument("standard input has more than {} bytes", kMost);
+    }
+    text.append(block, 0, n);
+  }
+  return {};
+}
+
 Status tokenize(TokenizeOptions& options, bool from_stdin) {
   ASSIGN_OR_RETURN(const auto tokenizer, load_tokenizer(options.model));
   if (!options.decode.empty()) return decode(*tokenizer, options);
   if (from_stdin) {
-    options.text.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+    RETURN_IF_ERROR(read_standard_input(options.text));
   }
   return encode(*tokenizer, options);
 }

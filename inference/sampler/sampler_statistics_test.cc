@@ -44,37 +44,41 @@ std::vector<Case> cases() {
   return out;
 }
 
-TEST(SamplerStatistics, DrawsFollowTheDistribution) {
+class SamplerStatistics : public testing::TestWithParam<Case> {};
+
+TEST_P(SamplerStatistics, DrawsFollowTheDistribution) {
   constexpr int64_t kDraws = 100'000;
   const std::vector<float> row = {2.0F, 1.0F, 0.5F, 0.0F, -0.5F, 1.5F, -1.0F, -3.0F};
   TokenCounts counts;
   counts.add_prompt(std::vector<int64_t>{0, 3});
   for (const int64_t token : {1, 1, 5}) counts.add_output(token);
   Sampler sampler;
-  for (const Case& c : cases()) {
-    const std::vector<double> p = reference::distribution(row, c.params, counts);
-    std::vector<int64_t> seen(row.size(), 0);
-    for (int64_t i = 0; i < kDraws; ++i) {
-      // Half of the draws over samples, half over positions.
-      const auto sample = static_cast<uint32_t>(i % 2 == 0 ? i : 0);
-      const auto drawn = sampler.sample(row, c.params, counts, 11, sample,
-                                        static_cast<uint64_t>(i % 2 == 0 ? 5 : i));
-      ASSERT_TRUE(drawn.ok()) << drawn.status().message();
-      ++seen[static_cast<size_t>(drawn->token)];
-    }
-    EXPECT_GT(reference::chi_square_p(seen, p), 0.001) << c.name;
+  const SamplingParams& params = GetParam().params;
+  const std::vector<double> p = reference::distribution(row, params, counts);
+  std::vector<int64_t> seen(row.size(), 0);
+  for (int64_t i = 0; i < kDraws; ++i) {
+    // Half of the draws over samples, half over positions.
+    const auto sample = static_cast<uint32_t>(i % 2 == 0 ? i : 0);
+    const auto position = static_cast<uint64_t>(i % 2 == 0 ? 5 : i);
+    const auto drawn = sampler.sample(row, params, counts, 11, sample, position);
+    ASSERT_TRUE(drawn.ok()) << drawn.status().message();
+    ++seen[static_cast<size_t>(drawn->token)];
   }
+  EXPECT_GT(reference::chi_square_p(seen, p), 0.001);
 }
 
-TEST(SamplerStatistics, ManyTokensAreDrawnAsOftenAsTheyShould) {
-  const std::vector<float> row = reference::row(1000, 1, 3);
+INSTANTIATE_TEST_SUITE_P(EveryWay, SamplerStatistics, testing::ValuesIn(cases()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(SamplerStatisticsOfRows, ManyTokensAreDrawnAsOftenAsTheyShould) {
+  const std::vector<float> row = reference::row(300, 1, 3);
   Sampler sampler;
   SamplingParams cut;
   cut.top_p = 0.97F;
   for (const SamplingParams& params : {SamplingParams(), cut}) {
     const std::vector<double> p = reference::distribution(row, params);
     std::vector<int64_t> seen(row.size(), 0);
-    for (uint64_t i = 0; i < 100'000; ++i) {
+    for (uint64_t i = 0; i < 50'000; ++i) {
       const auto drawn = sampler.sample(row, params, {}, 5, 0, i);
       ASSERT_TRUE(drawn.ok());
       ++seen[static_cast<size_t>(drawn->token)];
@@ -83,7 +87,7 @@ TEST(SamplerStatistics, ManyTokensAreDrawnAsOftenAsTheyShould) {
   }
 }
 
-TEST(SamplerStatistics, TheTestSeesAWrongDistribution) {
+TEST(SamplerStatisticsOfRows, TheTestSeesAWrongDistribution) {
   const std::vector<int64_t> seen = {5200, 4800};
   EXPECT_LT(reference::chi_square_p(seen, std::vector<double>{0.5, 0.5}), 0.001);
   EXPECT_NEAR(

@@ -7,6 +7,7 @@
 #include "models/io/hf_writer.h"
 #include "models/io/json_text.h"
 #include "models/io/model_cache.h"
+#include "models/io/safetensors_writer.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -230,6 +231,28 @@ TEST_F(Checkpoints, QuantisedWeightsAreNotConverted) {
   EXPECT_FALSE(convert_to_gguf(*model, path("x.gguf"), StoredType::F32).ok());
   ASSERT_TRUE(convert_to_hf(*model, path("same"), std::nullopt).ok());
   EXPECT_TRUE(open(path("same"))->config().contains("quantization_config"));
+}
+
+TEST_F(Checkpoints, ExpertsOfEitherNameGetIntoAGgufFile) {
+  for (const char* key : {"num_experts", "num_local_experts"}) {
+    const std::string folder = path(key);
+    fs::create_directory(folder);
+    json config = *read_json(testdata("tiny_llama/config.json"));
+    config.update({{"architectures", {"Qwen3MoeForCausalLM"}},
+                   {"model_type", "qwen3_moe"},
+                   {key, 1},
+                   {"num_experts_per_tok", 1},
+                   {"moe_intermediate_size", 32},
+                   {"norm_topk_prob", true}});
+    std::ofstream(folder + "/config.json") << config.dump();
+    const std::vector<std::pair<std::string, at::Tensor>> tensors = {
+        {"model.embed_tokens.weight", at::zeros({277, 32})},
+        {"model.layers.0.mlp.experts.0.up_proj.weight", at::ones({32, 32})}};
+    ASSERT_TRUE(write_safetensors(folder + "/model.safetensors", tensors).ok());
+    const Status written = convert_to_gguf(*open(folder), folder + ".gguf", StoredType::F32);
+    ASSERT_TRUE(written.ok()) << written.message();
+    EXPECT_EQ(open(folder + ".gguf")->config()["num_experts"], 1) << key;
+  }
 }
 
 TEST_F(Checkpoints, AWindowOfMistralComesBackFromAGgufFile) {

@@ -135,7 +135,8 @@ Status add_llama_family(const json& config, const std::string& arch, GgufMetadat
     out.emplace_back("gemma2.final_logit_softcapping",
                      gguf_f32(in.number("final_logit_softcapping")));
   }
-  const char* experts = arch == "qwen3moe" ? "num_experts" : "num_local_experts";
+  // Qwen's own files have the one name, those of newer transformers the other.
+  const char* experts = config.contains("num_experts") ? "num_experts" : "num_local_experts";
   if (config.contains(experts)) {
     add("expert_count", in.integer(experts));
     add("expert_used_count", in.integer("num_experts_per_tok"));

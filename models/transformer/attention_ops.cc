@@ -154,6 +154,11 @@ at::Tensor each_sequence(const AttentionSpec& spec, const at::Tensor& q, const a
 
 }  // namespace
 
+at::Tensor attend(const AttentionSpec& spec, const at::Tensor& q, const at::Tensor& k,
+                  const at::Tensor& v) {
+  return spec.logit_softcap > 0 ? by_definition(spec, q, k, v) : fused(spec, q, k, v);
+}
+
 at::Tensor SdpaAttentionOp::apply(const AttentionSpec& spec, const at::Tensor& q,
                                   const at::Tensor& k, const at::Tensor& v,
                                   const PackedBatch& batch, KvCache* cache) const {

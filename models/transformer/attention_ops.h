@@ -21,6 +21,11 @@ class PlainAttentionOp : public AttentionOp {
                                  KvCache* cache) const override;
 };
 
+/// Attention of one sequence's queries, the last of its keys, as SdpaAttentionOp computes it: q
+/// [1, heads, queries, head_dim], k and v [1, kv_heads, keys, head_dim] -> like q. No gradients.
+[[nodiscard]] at::Tensor attend(const AttentionSpec& spec, const at::Tensor& q, const at::Tensor& k,
+                                const at::Tensor& v);
+
 /// Which keys a query may see: 0 where it may, -inf elsewhere, fp32 [queries, keys]. The queries
 /// are the last of the keys.
 [[nodiscard]] at::Tensor attention_mask(int64_t queries, int64_t keys, int64_t window);

@@ -1,0 +1,105 @@
+#include "apps/cli/text_model.h"
+
+#include "inference/kernels/packed_linear_op.h"
+#include "models/io/checkpoint.h"
+#include "models/io/load_tokenizer.h"
+#include "models/io/model_cache.h"
+#include "models/transformer/loading.h"
+
+#include <ATen/Parallel.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The ids that end a text: of generation_config.json, else of config.json; one or a list.
+std::vector<int64_t> end_tokens(const Checkpoint& checkpoint) {
+  for (const nlohmann::json* config : {&checkpoint.generation_config(), &checkpoint.config()}) {
+    if (!config->is_object() || !config->contains("eos_token_id")) continue;
+    const nlohmann::json& end = (*config)["eos_token_id"];
+    std::vector<int64_t> ids;
+    if (end.is_number_integer()) ids.push_back(end.get<int64_t>());
+    for (const auto& id : end.is_array() ? end : nlohmann::json::array()) {
+      if (id.is_number_integer()) ids.push_back(id.get<int64_t>());
+    }
+    if (!ids.empty()) return ids;
+  }
+  return {};
+}
+
+Result<ModelTemplates> templates_of(const std::string& path, const Checkpoint& checkpoint) {
+  if (!path.ends_with(".gguf")) return ModelTemplates::load(path);
+  ASSIGN_OR_RETURN(const nlohmann::json config, checkpoint.tokenizer_config());
+  return ModelTemplates::from_config(config);
+}
+
+Result<std::vector<int64_t>> ids_of(const Json& list, const char* key) {
+  std::vector<int64_t> ids;
+  for (const Json& id : list) {
+    if (!id.is_number_integer()) return invalid_argument("'{}' must be a list of token ids", key);
+    ids.push_back(id.get<int64_t>());
+  }
+  return ids;
+}
+
+}  // namespace
+
+Result<TextModel> TextModel::load(const std::string& name, const TextModelOptions& options) {
+  static_cast<void>(at::get_num_threads());  // the first call undoes an earlier setting
+  at::set_num_threads(options.threads);
+  ASSIGN_OR_RETURN(const std::string path, resolve_model(name));
+  ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(path));
+  ASSIGN_OR_RETURN(auto tokenizer, load_tokenizer(path));
+  ASSIGN_OR_RETURN(const Transformer model, load_transformer(*checkpoint));
+  TextModel out;
+  out.tokenizer = std::move(tokenizer);
+  out.templates = templates_of(path, *checkpoint);
+  EngineOptions engine;
+  engine.kv_bytes = options.kv_mib << 20;
+  engine.end_tokens = end_tokens(*checkpoint);
+  engine.tokenizer = out.tokenizer;
+  engine.linear =
+      [format = options.weights](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
+    ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
+    return std::shared_ptr<const LinearOp>(std::move(op));
+  };
+  // Rows of the head beyond the tokenizer's ids are padding.
+  engine.vocabulary =
+      std::min(model.config().vocab_size, static_cast<int64_t>(out.tokenizer->vocab_size()));
+  ASSIGN_OR_RETURN(out.engine, Engine::create(model, std::move(engine), VersionTag{0, 0, 0, 0},
+                                              RealClock::instance()));
+  return out;
+}
+
+Result<std::vector<int64_t>> TextModel::encode(const Json& request) const {
+  for (const char* key : {"token_ids", "prompt"}) {
+    if (request.contains(key) && request[key].is_array()) return ids_of(request[key], key);
+  }
+  EncodeOptions how;
+  std::string text;
+  if (request.contains("prompt") && request["prompt"].is_string()) {
+    text = request["prompt"].get<std::string>();
+  } else if (request.contains("messages")) {
+    if (!templates.ok()) return templates.status();
+    ChatOptions chat;
+    chat.special_tokens = templates->special_tokens();
+    chat.add_generation_prompt = true;
+    const bool tools = request.contains("tools") && !request["tools"].empty();
+    if (tools) chat.tools = &request["tools"];
+    ASSIGN_OR_RETURN(const ChatTemplate chosen, templates->choose(tools));
+    ASSIGN_OR_RETURN(RenderedChat rendered, chosen.render(request["messages"], chat));
+    text = std::move(rendered.text);
+    how.add_special_tokens = false;
+  } else {
+    return invalid_argument(
+        "there is neither a 'prompt' (text or ids) nor 'messages' nor 'token_ids'");
+  }
+  ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(text, how));
+  return std::vector<int64_t>(ids.begin(), ids.end());
+}
+
+}  // namespace sluice

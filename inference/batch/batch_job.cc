@@ -1,0 +1,227 @@
+#include "inference/batch/batch_job.h"
+
+#include "dataflow/base/random.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Result<std::string> read_all(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file.is_open() || file.bad()) return error(Code::NotFound, "{}: cannot be read", path);
+  return text.str();
+}
+
+/// The objects of a file, one a line; empty lines are passed over.
+Result<std::vector<Json>> read_lines(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, read_all(path));
+  std::vector<Json> lines;
+  std::istringstream stream(text);
+  std::string line;
+  for (int64_t number = 1; std::getline(stream, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object()) return invalid_argument("{}:{}: not a JSON object", path, number);
+    lines.push_back(std::move(json));
+  }
+  return lines;
+}
+
+Json line_of(int64_t index, const Sample& sample) {
+  Json json;
+  json["index"] = index;
+  json["sample"] = sample.index;
+  json["text"] = sample.text;
+  json["token_ids"] = sample.tokens;
+  json["logprobs"] = sample.logprobs;
+  json["finish_reason"] = name(sample.reason);
+  json["versions"] = Json::array();
+  for (const VersionRun& run : sample.versions) {
+    json["versions"].push_back(Json::array({run.start, run.version.to_string()}));
+  }
+  if (!sample.error.ok()) json["error"] = sample.error.message();
+  return json;
+}
+
+/// The output file, written at its end.
+class Output {
+ public:
+  static Result<Output> open(const std::string& path, int64_t keep) {
+    std::error_code failed;
+    if (std::filesystem::exists(path, failed)) {
+      std::filesystem::resize_file(path, static_cast<uintmax_t>(keep), failed);
+      if (failed) return error(Code::Unavailable, "{}: {}", path, failed.message());
+    }
+    Output out;
+    out.path_ = path;
+    out.file_.reset(std::fopen(path.c_str(), "ab"));
+    if (!out.file_) return error(Code::Unavailable, "{}: {}", path, std::strerror(errno));
+    return out;
+  }
+
+  Status write(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() &&
+        std::fflush(file_.get()) == 0) {
+      return {};
+    }
+    return error(Code::ResourceExhausted, "{}: {}", path_, std::strerror(errno));
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+class Job {
+ public:
+  Job(Engine& engine, const BatchOptions& options, const EncodePrompt& encode, Output output)
+      : engine_(engine), options_(options), encode_(encode), output_(std::move(output)) {}
+
+  Status run(const std::vector<Json>& lines, BatchProgress& progress,
+             const std::function<void(const BatchProgress&)>& told) {
+    int64_t next = progress.done;
+    while (progress.done < progress.prompts) {
+      while (next < progress.prompts && next - progress.done < options_.ahead) {
+        if (!submit(next, lines[static_cast<size_t>(next)])) break;
+        ++next;
+      }
+      RETURN_IF_ERROR(engine_.step());
+      RETURN_IF_ERROR(write_ready(progress));
+      progress.tokens = tokens_;
+      if (told) told(progress);
+    }
+    return {};
+  }
+
+ private:
+  void fail(int64_t index, const Status& why) {
+    std::vector<Sample>& samples = ready_[index];
+    for (int32_t i = 0; i < options_.sampling.n; ++i) {
+      Sample& sample = samples.emplace_back();
+      sample.index = static_cast<uint32_t>(i);
+      sample.reason = FinishReason::Failed;
+      sample.error = why;
+    }
+  }
+
+  /// False: too many wait, try again later.
+  bool submit(int64_t index, const Json& line) {
+    auto prompt = encode_(line);
+    if (!prompt.ok()) {
+      fail(index, prompt.status());
+      return true;
+    }
+    GenRequest request;
+    request.prompt = *std::move(prompt);
+    request.sampling = options_.sampling;
+    request.sampling.seed =
+        RandomKey(options_.seed).split("prompt").word(static_cast<uint64_t>(index));
+    request.order = index;
+    GenListener listener;
+    listener.on_token = [this](const TokenEvent&) { ++tokens_; };
+    listener.on_done = [this, index](Completion done) { ready_[index] = std::move(done.samples); };
+    const auto id = engine_.submit(std::move(request), std::move(listener));
+    if (id.status().code() == Code::Unavailable) return false;
+    if (!id.ok()) fail(index, id.status());
+    return true;
+  }
+
+  Status write_ready(BatchProgress& progress) {
+    for (auto it = ready_.find(progress.done); it != ready_.end();
+         it = ready_.find(progress.done)) {
+      std::string text;
+      bool failed = false;
+      for (const Sample& sample : it->second) {
+        failed = failed || sample.reason == FinishReason::Failed;
+        text += line_of(progress.done, sample)
+                    .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        text += '\n';
+      }
+      RETURN_IF_ERROR(output_.write(text));
+      progress.failed += failed ? 1 : 0;
+      ready_.erase(it);
+      ++progress.done;
+    }
+    return {};
+  }
+
+  Engine& engine_;
+  const BatchOptions& options_;
+  const EncodePrompt& encode_;
+  Output output_;
+  std::map<int64_t, std::vector<Sample>> ready_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace
+
+Result<BatchResume> find_resume(std::string_view content, int32_t samples) {
+  BatchResume resume;
+  int64_t line = 0;
+  for (size_t begin = 0; begin < content.size(); ++line) {
+    const size_t end = content.find('\n', begin);
+    if (end == std::string_view::npos) break;  // cut in the middle
+    const Json json = Json::parse(content.substr(begin, end - begin), nullptr, false);
+    const bool ours = json.is_object() && json.value("index", int64_t{-1}) == line / samples &&
+                      json.value("sample", int64_t{-1}) == line % samples;
+    if (!ours) {
+      return invalid_argument("line {} is not sample {} of prompt {}: made by another run",
+                              line + 1, line % samples, line / samples);
+    }
+    begin = end + 1;
+    if (line % samples == samples - 1) {
+      ++resume.prompts;
+      resume.bytes = static_cast<int64_t>(begin);
+    }
+  }
+  return resume;
+}
+
+Result<BatchProgress> run_batch(Engine& engine, const BatchOptions& options,
+                                const EncodePrompt& encode,
+                                const std::function<void(const BatchProgress&)>& progress) {
+  if (options.sampling.n < 1) return invalid_argument("{} samples", options.sampling.n);
+  ASSIGN_OR_RETURN(const std::vector<Json> lines, read_lines(options.input));
+  BatchResume resume;
+  std::error_code failed;
+  if (std::filesystem::exists(options.output, failed)) {
+    ASSIGN_OR_RETURN(const std::string content, read_all(options.output));
+    auto found = find_resume(content, options.sampling.n);
+    if (!found.ok()) return found.status().with_context(options.output);
+    resume = *found;
+  }
+  BatchProgress out;
+  out.prompts = std::ssize(lines);
+  out.done = resume.prompts;
+  out.earlier = resume.prompts;
+  if (out.done > out.prompts) {
+    return invalid_argument("{} has {} prompts, {} only {}", options.output, out.done,
+                            options.input, out.prompts);
+  }
+  ASSIGN_OR_RETURN(Output output, Output::open(options.output, resume.bytes));
+  Job job(engine, options, encode, std::move(output));
+  const Status status = job.run(lines, out, progress);
+  // What is under way refers to the job.
+  if (!status.ok()) engine.abort_all();
+  if (!status.ok()) return status;
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,127 @@
+#include "inference/batch/batch_job.h"
+
+#include "inference/engine/engine_support.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sluice {
+namespace {
+
+using namespace engine_support;  // NOLINT(google-build-using-namespace)
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+class BatchJob : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    options_.input = folder_ / "in.jsonl";
+    options_.output = folder_ / "out.jsonl";
+    options_.sampling.n = 2;
+    options_.sampling.max_tokens = 5;
+    options_.seed = 3;
+    std::ofstream in(options_.input);
+    for (int i = 0; i < 7; ++i) {
+      Json line;
+      line["ids"] = prompt(3 + i, static_cast<uint64_t>(i));
+      in << line.dump() << "\n" << (i == 2 ? "\n" : "");
+    }
+  }
+
+  Result<BatchProgress> run() {
+    Runner runner(model(), exact_options());
+    const EncodePrompt encode = [](const Json& line) -> Result<std::vector<int64_t>> {
+      if (!line.contains("ids")) return invalid_argument("no ids");
+      return line["ids"].get<std::vector<int64_t>>();
+    };
+    auto out = run_batch(runner.engine(), options_, encode);
+    EXPECT_TRUE(runner.engine().check().ok());
+    return out;
+  }
+
+  std::string output() const {
+    std::ifstream file(options_.output);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  void write(const std::string& path, const std::string& text) const {
+    std::ofstream(path) << text;
+  }
+
+  std::filesystem::path folder_;
+  BatchOptions options_;
+};
+
+TEST_F(BatchJob, WritesEverySampleInOrder) {
+  options_.ahead = 3;
+  const auto done = run();
+  ASSERT_TRUE(done.ok()) << done.status().message();
+  EXPECT_EQ(done->done, 7);
+  EXPECT_EQ(done->tokens, 7 * 2 * 5);
+  std::istringstream lines(output());
+  std::string line;
+  for (int i = 0; i < 14; ++i) {
+    ASSERT_TRUE(std::getline(lines, line));
+    const Json json = Json::parse(line);
+    EXPECT_EQ(json["index"], i / 2);
+    EXPECT_EQ(json["sample"], i % 2);
+    EXPECT_EQ(json["token_ids"].size(), 5U);
+    EXPECT_EQ(json["logprobs"].size(), 5U);
+    EXPECT_EQ(json["finish_reason"], "length");
+    EXPECT_EQ(json["versions"], Json::parse(R"([[0, "v1.1-00000000"]])"));
+  }
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST_F(BatchJob, GoesOnBehindACutAndWritesTheSame) {
+  ASSERT_TRUE(run().ok());
+  const std::string whole = output();
+  // Cut at a line, in a line, between the samples of a prompt, at the start and at the end.
+  for (const size_t keep : {size_t{0}, size_t{10}, whole.find('\n') + 1, whole.size() / 2,
+                            whole.size() - 1, whole.size()}) {
+    write(options_.output, whole.substr(0, keep));
+    const auto done = run();
+    ASSERT_TRUE(done.ok()) << done.status().message();
+    EXPECT_EQ(output(), whole) << keep;
+    EXPECT_EQ(done->tokens, (7 - done->earlier) * 10);
+  }
+}
+
+TEST_F(BatchJob, OutputOfAnotherRunIsLeftAlone) {
+  ASSERT_TRUE(run().ok());
+  const std::string before = output();
+  options_.sampling.n = 3;
+  EXPECT_THAT(run().status().message(), HasSubstr("line 3 is not sample 2 of prompt 0"));
+  EXPECT_EQ(output(), before);
+  options_.sampling.n = 2;
+  write(options_.input, "{\"ids\": [1]}\n");
+  EXPECT_THAT(run().status().message(), HasSubstr("has 7 prompts"));
+  EXPECT_EQ(output(), before);
+}
+
+TEST_F(BatchJob, BadLinesAreNamedAndBadPromptsAreWritten) {
+  write(options_.input, "{\"ids\": [5]}\n\n[1]\n");
+  EXPECT_THAT(run().status().message(), HasSubstr("in.jsonl:3: not a JSON object"));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+  write(options_.input, "{\"ids\": [5]}\n{\"x\": 1}\n{\"ids\": [99]}\n{\"ids\": [6]}\n");
+  const auto done = run();
+  ASSERT_TRUE(done.ok()) << done.status().message();
+  EXPECT_EQ(done->failed, 2);
+  EXPECT_THAT(output(), HasSubstr(R"("index":1,"sample":1,"text":"","token_ids":[],)"
+                                  R"("logprobs":[],"finish_reason":"failed","versions":[],)"
+                                  R"("error":"no ids"})"));
+  EXPECT_THAT(output(), HasSubstr("token 99 is outside the vocabulary of 64"));
+  EXPECT_THAT(output(), HasSubstr(R"("index":3,"sample":1)"));
+}
+
+}  // namespace
+}  // namespace sluice

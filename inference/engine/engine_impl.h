@@ -1,0 +1,48 @@
+#pragma once
+#include "inference/engine/engine.h"
+
+/// What engine.cc and engine_step.cc share.
+namespace sluice {
+
+struct Engine::Request {
+  RequestId id = 0;
+  GenRequest spec;
+  GenListener listener;
+  uint64_t seed = 0;
+  /// Until the prompt is computed only the first has a sequence; then the others are its forks.
+  std::vector<Generation> samples;
+  bool forked = false;
+  bool admitted = false;
+  int64_t open = 0;  ///< samples under way
+  int64_t cached = 0;
+  std::vector<float> prompt_logprobs;
+  bool told = false;  ///< the listener knows of the end
+};
+
+/// One use of a row of logits: a draw, or the score of a prompt token.
+struct Engine::Job {
+  Request* request = nullptr;
+  size_t sample = 0;
+  int64_t row = 0;      ///< of the plan
+  int64_t token = 0;    ///< of the batch: the logits behind it
+  int64_t logits = 0;   ///< row of the logits
+  int64_t scored = -1;  ///< index of the prompt token; -1: a draw
+  Result<SampledToken> result = Status();
+};
+
+struct Engine::Event {
+  std::shared_ptr<Request> request;
+  uint32_t sample = 0;
+  SampledToken token;
+  std::string text;
+  FinishReason finish = FinishReason::None;
+  bool done = false;
+};
+
+/// Weights that wait for the sequences under way to end.
+struct Engine::Next {
+  std::unique_ptr<Transformer> model;
+  VersionTag version;
+};
+
+}  // namespace sluice

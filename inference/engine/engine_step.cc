@@ -1,0 +1,223 @@
+// One step of the engine: plan, compute, draw, settle.
+#include "inference/engine/engine_impl.h"
+#include "models/transformer/parallel_rows.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace sluice {
+
+Status Engine::step() {
+  install_if_drained();
+  end_expired();
+  const StepPlan plan = scheduler_.plan();
+  std::vector<Job> jobs = jobs_of(plan);
+  if (Status status = execute(plan, jobs); !status.ok()) {
+    cache_->restore();
+    scheduler_.rollback();
+    ++stats_.failed_steps;
+    tell();
+    return status;
+  }
+  scheduler_.commit();
+  stats_.steps += plan.rows.empty() ? 0 : 1;
+  stats_.computed_tokens += plan.tokens;
+  settle(plan, jobs);
+  install_if_drained();
+  tell();
+  return {};
+}
+
+void Engine::end_expired() {
+  for (const SequenceId id : scheduler_.expired(clock_.now())) {
+    const auto place = places_.find(id);
+    // Another sample of the same request may have ended it.
+    if (place == places_.end()) continue;
+    end_all(*place->second.request, FinishReason::Abort,
+            error(Code::DeadlineExceeded, "the request's deadline has passed"));
+  }
+}
+
+std::vector<Engine::Job> Engine::jobs_of(const StepPlan& plan) {
+  std::vector<Job> jobs;
+  int64_t first = 0;  // of the row, in the batch
+  int64_t logits = -1;
+  const auto add = [&](const Place& place, size_t sample, int64_t row, int64_t token,
+                       int64_t scored) {
+    if (jobs.empty() || jobs.back().token != token) ++logits;
+    Job job;
+    job.request = place.request;
+    job.sample = sample;
+    job.row = row;
+    job.token = token;
+    job.logits = logits;
+    job.scored = scored;
+    jobs.push_back(std::move(job));
+  };
+  for (int64_t r = 0; r < std::ssize(plan.rows); ++r) {
+    const StepRow& row = plan.rows[static_cast<size_t>(r)];
+    const Place place = places_.at(row.sequence);
+    const Request& request = *place.request;
+    const SamplingParams& params = request.spec.sampling;
+    // Forks that are computed anew have nothing to score.
+    const bool scores = params.prompt_logprobs && !request.forked;
+    const int64_t scored = scores ? std::min(row.end, std::ssize(request.spec.prompt) - 1) : 0;
+    for (int64_t at = row.begin; at < scored; ++at) {
+      add(place, 0, r, first + at - row.begin, at + 1);
+    }
+    if (row.last && params.max_tokens > 0) {
+      const int64_t token = first + row.end - row.begin - 1;
+      const size_t draws = request.forked ? 1 : request.samples.size();
+      for (size_t i = 0; i < draws; ++i) {
+        add(place, request.forked ? place.sample : i, r, token, -1);
+      }
+    }
+    first += row.end - row.begin;
+  }
+  return jobs;
+}
+
+at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
+  const at::NoGradGuard no_grad;
+  cache_->copy(plan.copies);
+  PackedBatch batch;
+  batch.tokens = at::empty({plan.tokens}, at::kLong);
+  batch.positions = at::empty({plan.tokens}, at::kLong);
+  batch.cu_seqlens.push_back(0);
+  auto* tokens = batch.tokens.mutable_data_ptr<int64_t>();
+  auto* positions = batch.positions.mutable_data_ptr<int64_t>();
+  std::vector<PagedKvCache::Row> rows;
+  for (const StepRow& row : plan.rows) {
+    const std::vector<int64_t>& known = scheduler_.tokens(row.sequence);
+    for (int64_t at = row.begin; at < row.end; ++at) {
+      *tokens++ = known[static_cast<size_t>(at)];
+      *positions++ = at;
+    }
+    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + row.end - row.begin);
+    rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
+  }
+  cache_->begin(std::move(rows));
+  const at::Tensor hidden = model_->forward(batch, cache_.get());
+  std::vector<int64_t> wanted;
+  for (const Job& job : jobs) {
+    if (job.logits == std::ssize(wanted)) wanted.push_back(job.token);
+  }
+  if (wanted.empty()) return {};
+  return model_->logits(hidden.index_select(0, at::tensor(wanted, at::kLong)))
+      .to(at::kFloat)
+      .contiguous();
+}
+
+void Engine::draw(const at::Tensor& logits, std::vector<Job>& jobs) {
+  const auto* scores = static_cast<const float*>(logits.const_data_ptr());
+  const int64_t stride = logits.size(1);
+  const auto count = std::ssize(jobs);
+  const int64_t lanes = std::min(count, std::ssize(samplers_));
+  parallel_rows(lanes, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t lane = begin; lane < end; ++lane) {
+      Sampler& sampler = samplers_[static_cast<size_t>(lane)];
+      for (int64_t i = lane; i < count; i += lanes) {
+        Job& job = jobs[static_cast<size_t>(i)];
+        const Request& request = *job.request;
+        const SamplingParams& params = request.spec.sampling;
+        const std::span<const float> row(scores + job.logits * stride,
+                                         static_cast<size_t>(limits_.vocabulary));
+        if (job.scored >= 0) {
+          const int64_t token = request.spec.prompt[static_cast<size_t>(job.scored)];
+          job.result = sampler.score(row, token, params);
+          continue;
+        }
+        const Generation& sample = request.samples[job.sample];
+        TokenLimits token_limits;
+        token_limits.eos_ids = limits_.end_tokens;
+        job.result = sampler.sample(row, params, sample.counts, request.seed, sample.out.index,
+                                    static_cast<uint64_t>(sample.counts.generated()), token_limits);
+      }
+    }
+  });
+}
+
+Status Engine::execute(const StepPlan& plan, std::vector<Job>& jobs) {
+  if (plan.rows.empty()) return {};
+  // LibTorch throws, on lack of memory for one; the step must be undone before anyone else sees it.
+  try {
+    const at::Tensor logits = forward(plan, jobs);
+    if (logits.defined()) draw(logits, jobs);
+  } catch (const std::exception& e) {
+    const std::string text = e.what();
+    return error(Code::Internal, "a step of {} tokens failed: {}", plan.tokens,
+                 text.substr(0, text.find('\n')));
+  }
+  return {};
+}
+
+void Engine::settle(const StepPlan& plan, std::vector<Job>& jobs) {
+  auto next = jobs.begin();
+  for (int64_t r = 0; r < std::ssize(plan.rows); ++r) {
+    const auto begin = next;
+    while (next != jobs.end() && next->row == r) ++next;
+    settle_row(plan.rows[static_cast<size_t>(r)], {begin, next});
+  }
+}
+
+void Engine::settle_row(const StepRow& row, std::span<Job> jobs) {
+  Request& request = *places_.at(row.sequence).request;
+  if (!request.admitted) {
+    request.admitted = true;
+    request.cached = scheduler_.cached(row.sequence);
+  }
+  while (!jobs.empty() && jobs.front().scored >= 0) {
+    const Job& job = jobs.front();
+    if (!job.result.ok()) {
+      return end_all(request, FinishReason::Failed,
+                     job.result.status().with_context(fmt::format("prompt token {}", job.scored)));
+    }
+    request.prompt_logprobs[static_cast<size_t>(job.scored)] = job.result->logprob;
+    jobs = jobs.subspan(1);
+  }
+  if (!row.last) return;
+  if (request.spec.sampling.max_tokens == 0) return end_all(request, FinishReason::Length, {});
+  if (!request.forked) fork_samples(request);
+  for (Job& job : jobs) take(request, job.sample, job);
+}
+
+void Engine::fork_samples(Request& request) {
+  const SequenceId parent = request.samples.front().sequence;
+  const auto children = scheduler_.fork(parent, static_cast<int32_t>(request.samples.size()) - 1);
+  for (size_t i = 0; i < children.size(); ++i) {
+    request.samples[i + 1].sequence = children[i];
+    places_[children[i]] = {&request, i + 1};
+    cache_->fork(parent, children[i]);
+  }
+  request.forked = true;
+}
+
+void Engine::take(Request& request, size_t sample, Job& job) {
+  Generation& own = request.samples[sample];
+  if (!job.result.ok()) {
+    own.out.error = job.result.status().with_context(
+        fmt::format("token {} of the output", own.counts.generated()));
+    return end_sample(request, sample, FinishReason::Failed, false);
+  }
+  Event event;
+  const bool heard = static_cast<bool>(request.listener.on_token);
+  if (heard) event.token = *job.result;
+  event.text = own.add(*std::move(job.result), version_);
+  if (heard) {
+    event.request = requests_.at(request.id);
+    event.sample = own.out.index;
+    event.finish = own.out.reason;
+    events_.push_back(std::move(event));
+  }
+  ++stats_.generated_tokens;
+  if (own.out.reason == FinishReason::None) {
+    scheduler_.append(own.sequence, own.out.tokens.back());
+  } else {
+    end_sample(request, sample, own.out.reason);
+  }
+}
+
+}  // namespace sluice

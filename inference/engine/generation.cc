@@ -1,0 +1,72 @@
+#include "inference/engine/generation.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+int64_t longest(const GenRequest& request, const GenerationLimits& limits) {
+  return std::min(std::ssize(request.prompt) + request.sampling.max_tokens, limits.max_length);
+}
+
+Status check(const GenRequest& request, const GenerationLimits& limits) {
+  RETURN_IF_ERROR(check(request.sampling, limits.vocabulary));
+  const auto prompt = std::ssize(request.prompt);
+  const auto generated = std::ssize(request.generated);
+  if (prompt == 0) return invalid_argument("the prompt has no tokens");
+  for (const auto* tokens : {&request.prompt, &request.generated}) {
+    for (const int64_t id : *tokens) {
+      if (id >= 0 && id < limits.vocabulary) continue;
+      return invalid_argument("token {} is outside the vocabulary of {}", id, limits.vocabulary);
+    }
+  }
+  const int64_t more = request.sampling.max_tokens > 0 ? 1 : 0;
+  if (prompt + generated + more > limits.max_length) {
+    return invalid_argument("the prompt has {} tokens, the model takes {} with the output",
+                            prompt + generated, limits.max_length);
+  }
+  if (generated > 0 && generated >= request.sampling.max_tokens) {
+    return invalid_argument("{} tokens are generated already, max_tokens is {}", generated,
+                            request.sampling.max_tokens);
+  }
+  return {};
+}
+
+Result<Generation> Generation::start(const GenRequest& request, uint32_t index,
+                                     std::shared_ptr<const StopRules> rules,
+                                     const Tokenizer* tokenizer) {
+  Generation own{0, {}, OutputStream(std::move(rules), tokenizer), {}, false};
+  own.out.index = index;
+  own.counts.add_prompt(request.prompt);
+  for (const int64_t token : request.generated) {
+    if (own.stream.ended()) return invalid_argument("the generated tokens have ended already");
+    own.counts.add_output(token);
+    static_cast<void>(own.stream.put(token));
+  }
+  if (own.stream.ended()) return invalid_argument("the generated tokens have ended already");
+  return own;
+}
+
+std::string Generation::add(SampledToken token, const VersionTag& version) {
+  if (out.versions.empty() || out.versions.back().version != version) {
+    out.versions.push_back({std::ssize(out.tokens), version});
+  }
+  counts.add_output(token.token);
+  out.tokens.push_back(token.token);
+  out.logprobs.push_back(token.logprob);
+  out.logprobs_temperature.push_back(token.logprob_temperature);
+  out.entropies.push_back(token.entropy);
+  out.kept.push_back(token.kept);
+  if (!token.top.empty()) out.top.push_back(std::move(token.top));
+  OutputStream::Update update = stream.put(token.token);
+  out.reason = update.finish;
+  out.text += update.text;
+  return std::move(update.text);
+}
+
+void Generation::end(FinishReason reason) {
+  if (!stream.ended()) out.text += stream.close();
+  out.reason = reason;
+  ended = true;
+}
+
+}  // namespace sluice

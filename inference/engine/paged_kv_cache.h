@@ -1,0 +1,73 @@
+#pragma once
+#include "inference/kv/kv_space.h"
+#include "models/transformer/config.h"
+#include "models/transformer/kv_cache.h"
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice {
+
+/// The memory behind a KvSpace: for each layer that attends, keys and values
+/// [blocks, kv_heads, block_size, head_dim]; for each linear-attention layer, a state by sequence.
+/// The cache of PagedAttentionOp. One thread.
+class PagedKvCache : public KvCache {
+ public:
+  /// One sequence of the batch that is computed next.
+  struct Row {
+    int64_t sequence = 0;
+    int64_t start = 0;                ///< tokens it has already
+    std::span<const BlockId> blocks;  ///< its table, with room for the new ones
+  };
+
+  PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
+               at::ScalarType dtype);
+
+  /// Bytes of one block in all layers.
+  static int64_t block_bytes(const TransformerConfig& config, int32_t block_size,
+                             at::ScalarType dtype);
+
+  /// Names the sequences of the next batch. Their states are kept until the next begin().
+  void begin(std::vector<Row> rows);
+  /// Takes the states back to where begin() found them.
+  void restore();
+  [[nodiscard]] std::span<const Row> rows() const noexcept { return rows_; }
+
+  /// Stores k and v [tokens, kv_heads, head_dim] of sequence i behind those it has.
+  void store(int64_t layer, int64_t i, const at::Tensor& k, const at::Tensor& v);
+  void copy(std::span<const BlockCopy> copies);
+
+  /// [blocks, kv_heads, block_size, head_dim]; undefined for layers that do not attend.
+  [[nodiscard]] const at::Tensor& keys(int64_t layer) const { return layer_at(layer).k; }
+  [[nodiscard]] const at::Tensor& values(int64_t layer) const { return layer_at(layer).v; }
+  [[nodiscard]] int32_t block_size() const noexcept { return block_size_; }
+
+  [[nodiscard]] LinearAttentionState& state(int64_t layer, int64_t i) override;
+  /// `child` starts from the states of `parent`.
+  void fork(int64_t parent, int64_t child);
+  void forget(int64_t sequence);
+  /// Sequences that have states.
+  [[nodiscard]] int64_t states() const noexcept { return static_cast<int64_t>(states_.size()); }
+
+ private:
+  struct Layer {
+    at::Tensor k;
+    at::Tensor v;
+  };
+  using States = std::vector<LinearAttentionState>;
+  [[nodiscard]] const Layer& layer_at(int64_t layer) const {
+    return layers_.at(static_cast<size_t>(layer));
+  }
+  void store_one(const at::Tensor& cache, const Row& row, const at::Tensor& x) const;
+
+  int32_t block_size_;
+  bool linear_layers_ = false;
+  std::vector<Layer> layers_;
+  std::vector<Row> rows_;
+  std::unordered_map<int64_t, States> states_;  ///< by sequence; one for each layer
+  std::vector<States> before_;                  ///< of rows_, as begin() found them
+};
+
+}  // namespace sluice

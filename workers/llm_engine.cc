@@ -2,6 +2,7 @@
 
 #include "dataflow/base/log.h"
 #include "models/io/checkpoint.h"
+#include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
 #include "models/io/model_cache.h"
 #include "models/tokenizer/tokenizer.h"
@@ -62,6 +63,7 @@ Result<std::unique_ptr<Worker>> LlmEngine::make(WorkerContext& context) const {
   ASSIGN_OR_RETURN(const Transformer transformer, load_transformer(*checkpoint));
   EngineOptions options;
   ASSIGN_OR_RETURN(options.tokenizer, load_tokenizer(path));
+  options.end_tokens = end_tokens_of(*checkpoint);
   options.kv_bytes = kv_mib << 20;
   options.max_length = max_length;
   options.block_size = static_cast<int32_t>(block_size);

@@ -71,7 +71,7 @@ void EngineLoop::start(Submission submission) {
   client->prompt_logprobs.resize(submission.requests.size());
   News news;
   news.kind = News::Kind::Accepted;
-  if (engine_->stats().scheduler.waiting + choices > options_.max_waiting) {
+  if (engine_->stats().scheduler.waiting >= options_.max_waiting) {
     news.refused = error(Code::Unavailable, "too many requests wait; try again later");
     metrics_.turned_away();
   }

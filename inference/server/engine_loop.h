@@ -16,7 +16,7 @@ namespace sluice {
 class EngineLoop {
  public:
   struct Options {
-    int64_t max_waiting = 256;  ///< sequences that wait; beyond it requests are turned away
+    int64_t max_waiting = 256;  ///< sequences; when so many wait, requests are turned away
   };
   /// `metrics` outlives it.
   EngineLoop(std::unique_ptr<Engine> engine, Options options, ServerMetrics& metrics);

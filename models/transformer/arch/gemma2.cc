@@ -19,7 +19,7 @@ TransformerConfig read(HfConfig& hf) {
   TransformerConfig c = read_common(hf, otherwise);
   c.activation = hf.has("hidden_activation") || !hf.has("hidden_act")
                      ? hf.activation("hidden_activation", "gelu_pytorch_tanh")
-                     : Activation::GeluTanh;
+                     : MlpActivation::GeluTanh;
   c.norm_unit_offset = true;
   c.post_norms = true;
   c.embedding_scale = std::sqrt(static_cast<double>(c.hidden_size));
@@ -50,7 +50,7 @@ nlohmann::json write(const TransformerConfig& c) {
   nlohmann::json out = write_common(c);
   out.erase("hidden_act");
   out["hidden_activation"] =
-      c.activation == Activation::GeluTanh ? "gelu_pytorch_tanh" : hf_activation(c.activation);
+      c.activation == MlpActivation::GeluTanh ? "gelu_pytorch_tanh" : hf_activation(c.activation);
   out["attention_bias"] = c.qkv_bias;
   // The config's number is an integer there.
   out["query_pre_attn_scalar"] = std::llround(1 / (c.attention_scale * c.attention_scale));

@@ -49,6 +49,8 @@ int command(int argc, char** argv) {
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_generate_command(app, exit_code);
+  add_chat_command(app, exit_code);
+  add_serve_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_bench_command(app, exit_code);
   add_tokenize_command(app, exit_code);

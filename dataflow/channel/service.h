@@ -71,6 +71,9 @@ class RawServiceServer {
   /// Hands the exchange back; its status may say why there is no response. Too late (deadline over,
   /// client gone): it is discarded and counted.
   virtual void answer(std::unique_ptr<AnyExchange> exchange) = 0;
+  /// Whether an answer to a question in hand would still reach anyone: its client is there and its
+  /// deadline has not come. When a client goes away, servers that hold its questions are woken.
+  [[nodiscard]] virtual bool wanted(const AnyExchange& exchange) const = 0;
   /// Every client closed.
   [[nodiscard]] virtual bool ended() const = 0;
   virtual void close() = 0;
@@ -117,6 +120,7 @@ class ServiceServer {
   }
   [[nodiscard]] TimeNs next_due() const { return raw_->next_due(); }
   void answer(std::unique_ptr<Call> call) { raw_->answer(std::move(call)); }
+  [[nodiscard]] bool wanted(const Call& call) const { return raw_->wanted(call); }
   [[nodiscard]] bool ended() const { return raw_->ended(); }
   void close() { raw_->close(); }
   explicit operator bool() const { return raw_ != nullptr; }

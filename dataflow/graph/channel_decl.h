@@ -1,4 +1,5 @@
 #pragma once
+#include "dataflow/policy/latest_policy.h"
 #include "dataflow/policy/service_policy.h"
 #include "dataflow/policy/stream_policy.h"
 
@@ -21,6 +22,7 @@ struct ChannelDecl {
   std::string payload;    ///< "Trajectory", "Observation -> Action"
   StreamPolicy stream;    ///< used when kind is Stream
   ServicePolicy service;  ///< used when kind is Service
+  LatestPolicy latest;    ///< used when kind is Latest
 };
 
 }  // namespace sluice

@@ -133,6 +133,12 @@ class Latest {
   explicit Latest(ChannelDecl* decl) : decl_(decl) {}
   [[nodiscard]] ChannelDecl& decl() const { return *decl_; }
 
+  /// What becomes of answers under way when newer weights arrive.
+  Latest swap(Swap how) const {
+    decl_->latest.swap = how;
+    return *this;
+  }
+
  private:
   ChannelDecl* decl_;
 };

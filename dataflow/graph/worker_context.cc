@@ -45,6 +45,15 @@ Result<std::unique_ptr<Raw>> WorkerContext::open(Verb verb, size_t i, const std:
   return raw;
 }
 
+Result<LatestPolicy> WorkerContext::followed_policy(size_t i) {
+  if (!connected(Verb::Follows, i)) {
+    return error(Code::NotFound, "worker '{}' follows nothing on port {}", worker(), i);
+  }
+  ASSIGN_OR_RETURN(const auto route,
+                   setup_.opener->latest(setup_.ports.of(Verb::Follows)[i], setup_.who));
+  return route.spec.policy;
+}
+
 Result<std::unique_ptr<RawStreamWriter>> WorkerContext::open_writer(size_t i,
                                                                     const std::string& payload) {
   return open<RawStreamWriter, StreamSpec>(Verb::Writes, i, payload, &ChannelOpener::stream,

@@ -136,6 +136,8 @@ class WorkerContext {
     ASSIGN_OR_RETURN(auto raw, open_follower(i, Latest<T>::payload()));
     return LatestFollower<T>(std::move(raw));
   }
+  /// What the channel that is followed on port i declares.
+  Result<LatestPolicy> followed_policy(size_t i = 0);
 
  private:
   Result<std::unique_ptr<RawStreamWriter>> open_writer(size_t i, const std::string& payload);

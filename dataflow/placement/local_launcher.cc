@@ -41,7 +41,7 @@ class LocalLauncher::Opener final : public ChannelOpener {
   }
   Result<Route<LatestSpec>> latest(std::string_view channel, const ReplicaId& who) override {
     ASSIGN_OR_RETURN(const ChannelDecl* decl, find(channel));
-    return Route<LatestSpec>{&transport_, {instance(channel, who), decl->payload}};
+    return Route<LatestSpec>{&transport_, {instance(channel, who), decl->payload, decl->latest}};
   }
 
  private:

@@ -306,6 +306,28 @@ TEST_P(TransportContract, ClosedClientsEndTheServiceAndDropTheirQuestions) {
   EXPECT_TRUE(eventually(near_waker_, [&] { return serve.ended(); }));
 }
 
+TEST_P(TransportContract, ServerLearnsThatNobodyWaitsForAnAnswer) {
+  const auto spec = service_spec(batches(8), 2);
+  auto serve = server(spec);
+  auto stays = client(spec);
+  Batch held;
+  {
+    auto leaves = client(spec);
+    ask(stays, 1);
+    ask(leaves, 2);
+    places_->settle();
+    held = take_batch(serve, near_waker_);
+    ASSERT_THAT(values(held), ElementsAre(1, 2));
+    EXPECT_TRUE(serve.wanted(*held[0]));
+    EXPECT_TRUE(serve.wanted(*held[1]));
+    places_->settle();
+  }
+  EXPECT_TRUE(eventually(near_waker_, [&] { return !serve.wanted(*held[1]); }));
+  EXPECT_TRUE(serve.wanted(*held[0]));
+  answer_all(serve, held);
+  EXPECT_EQ(collect(stays, far_waker_)->response.value, 2);
+}
+
 TEST_P(TransportContract, LostClientDoesNotEndTheService) {
   const auto spec = service_spec(batches(8));
   auto serve = server(spec);

@@ -71,6 +71,10 @@ class LocalService::Server final : public RawServiceServer {
     const MutexLock lock(service_->mutex_);
     service_->queue_.answer(state_, exchange, wakes);
   }
+  [[nodiscard]] bool wanted(const AnyExchange& exchange) const override {
+    const MutexLock lock(service_->mutex_);
+    return service_->queue_.wanted(state_, exchange);
+  }
   [[nodiscard]] bool ended() const override {
     const MutexLock lock(service_->mutex_);
     return service_->queue_.ended();

@@ -113,6 +113,9 @@ void ServiceQueue::remove_client(Client& client, bool clean, WakeList& wakes) {
     metrics_.failed(ServiceMetrics::Failure::ClientGone).add();
     const int32_t slot = client.oldest;
     if (at(slot).server == kQueued) unqueue(slot).reset();
+    for (Server* server : servers_) {
+      if (server->id == at(slot).server) wakes.add(server->listener);
+    }
     release(slot, wakes);
   }
   std::erase(clients_, &client);
@@ -186,11 +189,20 @@ void ServiceQueue::take(Server& server, std::vector<std::unique_ptr<AnyExchange>
   metrics_.batch_size.observe(static_cast<double>(weight));
 }
 
+bool ServiceQueue::holds(const Server& server, const AnyExchange& exchange) const {
+  const int32_t index = exchange.ticket;
+  const bool known = index >= 0 && static_cast<size_t>(index) < slots_.size();
+  return known && at(index).client != nullptr && at(index).client->id == exchange.client &&
+         at(index).question == exchange.id && at(index).server == server.id;
+}
+
+bool ServiceQueue::wanted(const Server& server, const AnyExchange& exchange) const {
+  return holds(server, exchange) && !late(exchange.ticket, clock_.now());
+}
+
 void ServiceQueue::answer(Server& server, std::unique_ptr<AnyExchange>& exchange, WakeList& wakes) {
   const int32_t index = exchange->ticket;
-  const bool known = index >= 0 && static_cast<size_t>(index) < slots_.size();
-  if (!known || at(index).client == nullptr || at(index).client->id != exchange->client ||
-      at(index).question != exchange->id || at(index).server != server.id) {
+  if (!holds(server, *exchange)) {
     metrics_.late.add();
     return;
   }

@@ -50,6 +50,7 @@ class ServiceQueue {
   void take(Server& server, std::vector<std::unique_ptr<AnyExchange>>& batch, WakeList& wakes);
   [[nodiscard]] TimeNs next_due() const;
   void answer(Server& server, std::unique_ptr<AnyExchange>& exchange, WakeList& wakes);
+  [[nodiscard]] bool wanted(const Server& server, const AnyExchange& exchange) const;
   /// `clean`: without another server, everything that waits is failed; else it waits for a new one.
   void remove_server(Server& server, bool clean, WakeList& wakes);
   /// Removes every client and server that wakes `waker`, as lost ones.
@@ -81,6 +82,8 @@ class ServiceQueue {
   void expire_waiting(TimeNs now, WakeList& wakes);
   void fail_late(int32_t slot, WakeList& wakes);
   [[nodiscard]] bool late(int32_t slot, TimeNs now) const;
+  /// Whether the exchange is the one that the slot of its ticket is about.
+  [[nodiscard]] bool holds(const Server& server, const AnyExchange& exchange) const;
   [[nodiscard]] TimeNs oldest_waiting() const;
 
   ServiceSpec spec_;

@@ -6,6 +6,7 @@
 #include "dataflow/channel/latest.h"
 #include "dataflow/channel/service.h"
 #include "dataflow/channel/stream.h"
+#include "dataflow/policy/latest_policy.h"
 
 #include <memory>
 #include <string>
@@ -32,6 +33,7 @@ struct ServiceSpec {
 struct LatestSpec {
   std::string name;
   std::string payload;
+  LatestPolicy policy = {};
 };
 
 // [transport]

@@ -2,6 +2,7 @@
 
 #include "dataflow/base/files.h"
 #include "models/io/atomic_file.h"
+#include "models/io/end_tokens.h"
 #include "models/io/gguf_model.h"
 #include "models/io/gguf_writer.h"
 #include "models/io/hf_writer.h"
@@ -470,6 +471,15 @@ TEST_F(Checkpoints, FetchedModelsAreFoundByName) {
   EXPECT_EQ(entries, 1U) << "something else stayed in the cache";
   EXPECT_EQ(open(*fetched)->find("model.norm.weight")->type, StoredType::BF16);
   ::unsetenv("SLUICE_CACHE");
+}
+
+TEST(EndTokens, ComeFromTheGenerationConfigOrElseTheConfig) {
+  const auto folder = Checkpoint::open(SLUICE_SOURCE_DIR "/models/io/testdata/tiny_llama");
+  ASSERT_TRUE(folder.ok()) << folder.status().message();
+  EXPECT_EQ(end_tokens_of(**folder), std::vector<int64_t>{2});
+  const auto gguf = Checkpoint::open(SLUICE_SOURCE_DIR "/models/io/testdata/tiny_llama.gguf");
+  ASSERT_TRUE(gguf.ok()) << gguf.status().message();
+  EXPECT_EQ(end_tokens_of(**gguf), std::vector<int64_t>{2});
 }
 
 }  // namespace

@@ -166,7 +166,9 @@ TEST(LlmEngineInAGraph, AnswersWhileWeightsChange) {
     EXPECT_EQ(seen->first_versions.back(), 1);
     for (size_t i = 0; i < seen->first_versions.size(); ++i) {
       EXPECT_LE(seen->first_versions[i], seen->last_versions[i]);
-      if (swap == Swap::Drain) EXPECT_EQ(seen->first_versions[i], seen->last_versions[i]);
+      if (swap == Swap::Drain) {
+        EXPECT_EQ(seen->first_versions[i], seen->last_versions[i]);
+      }
     }
     double free = -1;
     for (const MetricSample& sample : metrics.snapshot()) {

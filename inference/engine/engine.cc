@@ -57,7 +57,11 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   TransformerConfig config = model.config();
   if (config.head != HeadKind::Language) return invalid_argument("the model has no language head");
   GenerationLimits limits;
-  limits.max_length = options.max_length > 0 ? options.max_length : context_length(config);
+  // Dynamic RoPE changes with the greatest length: unless asked for more, it stays as it was
+  // trained.
+  const bool dynamic = config.rope.type == RopeType::Dynamic && config.rope.dynamic_length == 0;
+  const int64_t context = dynamic ? config.max_positions : context_length(config);
+  limits.max_length = options.max_length > 0 ? options.max_length : context;
   if (config.learned_positions && limits.max_length > config.max_positions) {
     return invalid_argument("sequences of {} tokens; the model has {} positions", limits.max_length,
                             config.max_positions);
@@ -75,9 +79,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   // A cached block says nothing of the state of linear-attention layers.
   if (has_linear_attention(config)) options.scheduler.prefix_cache = false;
   // Keys that were rotated for a shorter sequence would disagree with later ones.
-  if (config.rope.type == RopeType::Dynamic && config.rope.dynamic_length == 0) {
-    config.rope.dynamic_length = limits.max_length;
-  }
+  if (dynamic) config.rope.dynamic_length = limits.max_length;
   if (!options.attention) options.attention = std::make_shared<PagedAttentionOp>();
   const at::ScalarType dtype = model.parameters().entries().front().tensor.scalar_type();
   const int32_t blocks = count_blocks(options, config, dtype);

@@ -19,7 +19,7 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 inline int64_t padded(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes * kLanes; }
 
-/// out[i] = q . key i for n <= 8 keys; writes eight numbers.
+/// out[i] = q . key i for the first eight of n keys; writes eight numbers whatever n.
 inline void dots(const float* q, int64_t dim, const float* keys, int64_t ld, int64_t n,
                  float* out) {
   F8 folds[8];
@@ -195,10 +195,8 @@ void attend(const AttentionTask& t, int64_t split, float* partial, float* scratc
              for (int64_t i = r * t.share; i < (r + 1) * t.share; ++i) {
                float* out = scores + i * kScoreRow + from - start;
                for (int64_t j = 0; j < to - from; j += 8) {
-                 const int64_t n = std::min<int64_t>(8, to - from - j);
-                 float found[8];
-                 dots(q + i * dim, dim, run.data + j * run.ld, run.ld, n, found);
-                 std::memcpy(out + j, found, static_cast<size_t>(n) * sizeof(float));
+                 // What it writes behind `to` is overwritten by later runs or not read.
+                 dots(q + i * dim, dim, run.data + j * run.ld, run.ld, to - from - j, out + j);
                }
              }
            });

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kSplit = AttentionKernels::kSplit;
 // Fewer products than this are done by one thread: waking another takes longer.
-constexpr int64_t kSmall = 65536;
+constexpr int64_t kSmall = 262144;
 
 /// One key head of some rows that share a block table.
 struct Unit {
@@ -124,11 +124,14 @@ class PagedAttention {
     return t;
   }
 
-  /// Memory of the calling thread that outlives the call.
+  /// Memory of the calling thread that outlives the call, at the beginning of a cache line.
   static float* scratch(int64_t floats) {
     thread_local std::vector<float> memory;
-    if (static_cast<int64_t>(memory.size()) < floats) memory.resize(static_cast<size_t>(floats));
-    return memory.data();
+    constexpr size_t kLine = 16;
+    const size_t wanted = static_cast<size_t>(floats) + kLine;
+    if (memory.size() < wanted) memory.resize(wanted);
+    const auto past = reinterpret_cast<uintptr_t>(memory.data()) / sizeof(float) % kLine;
+    return memory.data() + (kLine - past) % kLine;
   }
 
   void whole(const Unit& unit) const {

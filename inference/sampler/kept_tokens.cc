@@ -3,6 +3,7 @@
 #include "inference/sampler/sampling_kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace sluice {
@@ -93,12 +94,43 @@ void KeptTokens::gather_nucleus(const Row& row, float p) {
   cut_nucleus(target);
 }
 
+double KeptTokens::narrow(double target) {
+  // Buckets by how far below the greatest: one pass finds the bucket that holds the cut.
+  constexpr size_t kBuckets = 256;
+  constexpr float kFar = 100;  // nothing weighs anything there
+  float greatest = -INFINITY, least = INFINITY;
+  for (const Candidate& c : kept_) {
+    greatest = std::max(greatest, c.x);
+    least = std::min(least, c.x);
+  }
+  const float spread = std::clamp(greatest - least, 1e-6F, kFar);
+  const float scale = static_cast<float>(kBuckets - 1) / spread;
+  // Monotone in x, however it is rounded.
+  const auto bucket = [&](const Candidate& c) {
+    return static_cast<size_t>(std::min(greatest - c.x, spread) * scale);
+  };
+  std::array<double, kBuckets + 1> weights{};
+  size_t last = 0;
+  for (const Candidate& c : kept_) {
+    const size_t at = bucket(c);
+    weights[at] += static_cast<double>(c.weight);
+    last = std::max(last, at);
+  }
+  double taken = 0;
+  size_t at = 0;
+  while (at < last && taken + weights[at] < target) taken += weights[at++];
+  work_.clear();
+  for (const Candidate& c : kept_) {
+    if (bucket(c) == at) work_.push_back(c);
+  }
+  return taken;
+}
+
 void KeptTokens::cut_nucleus(double target) {
   constexpr std::ptrdiff_t kFew = 32;
-  work_ = kept_;
+  double taken = narrow(target);
   auto first = work_.begin(), last = work_.end();
   // The cut lies in [first, last); what comes before weighs `taken`.
-  double taken = 0;
   while (last - first > kFew) {
     const auto middle = first + (last - first) / 2;
     std::nth_element(first, middle, last, before);

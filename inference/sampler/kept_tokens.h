@@ -16,7 +16,8 @@ struct Candidate {
 
 /// Cuts a row down to the tokens that top-k, then top-p (Holtzman et al., arXiv 1904.09751), then
 /// min-p (arXiv 2407.01082) keep. Nothing is sorted but a few candidates near the cut: maxima of
-/// blocks bound the k-th greatest logit from below, and the nucleus is found by halving. Of equal
+/// blocks bound the k-th greatest logit from below, and the nucleus is found by
+/// buckets, then by halving. Of equal
 /// logits the lower ids stay. Buffers are kept between calls; one thread.
 class KeptTokens {
  public:
@@ -41,6 +42,8 @@ class KeptTokens {
   void gather_nucleus(const Row& row, float p);
   void gather_from(const Row& row, float least);
   void cut_nucleus(double target);
+  /// Leaves in work_ the candidates among which the cut lies; returns what those before weigh.
+  double narrow(double target);
   /// Drops what comes after `last` in the order of preference.
   void drop_after(const Candidate& last);
   [[nodiscard]] double mass() const;

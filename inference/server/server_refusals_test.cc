@@ -158,7 +158,9 @@ TEST(LlmServerRefusals, TooManyWaiting) {
     for (int i = 0; i < 12; ++i) {
       clients.emplace_back([&] {
         const Answer answer = server.post("/v1/completions", completion({{"max_tokens", 1500}}));
-        if (answer.status == 429) EXPECT_EQ(answer.retry_after, "1");
+        if (answer.status == 429) {
+          EXPECT_EQ(answer.retry_after, "1");
+        }
         ++(answer.status == 200 ? fine : answer.status == 429 ? refused : other);
       });
     }

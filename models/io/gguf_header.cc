@@ -338,7 +338,7 @@ uint32_t gguf_type_number(StoredType type) {
 
 namespace {
 
-Result<GgufHeader> parse_header(const ByteSource& source) {
+Result<GgufHeader> parse_gguf_header(const ByteSource& source) {
   Cursor in(source);
   char magic[4];
   RETURN_IF_ERROR(in.copy(magic, sizeof(magic), "the magic"));
@@ -388,7 +388,7 @@ Result<GgufHeader> parse_header(const ByteSource& source) {
 }  // namespace
 
 Result<GgufHeader> GgufHeader::parse(const ByteSource& source) {
-  auto header = parse_header(source);
+  auto header = parse_gguf_header(source);
   if (!header.ok()) return one_line(header.status());
   return header;
 }

@@ -83,7 +83,7 @@ TEST(TokenizerGolden, BytesOfAllTokensTogetherAreTheText) {
       // What is no text decodes to replacements, by rules of each decoder.
       if (!utf8::valid(joined)) continue;
       const std::string decoded = expected["decoded"][i];
-      if (joined != decoded) EXPECT_EQ(joined, " " + decoded) << name << " text " << i;
+      EXPECT_TRUE(joined == decoded || joined == " " + decoded) << name << " text " << i;
       ++compared;
     }
   }

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace sluice {
 
 const std::vector<const Architecture*>& architectures() {
@@ -35,12 +37,13 @@ Status unknown(std::string_view name) {
 }
 
 void read_token_ids(HfConfig& hf, const nlohmann::json& config, TransformerConfig& c) {
-  c.bos_token = hf.integer("bos_token_id", -1);
-  c.pad_token = hf.integer("pad_token_id", -1);
+  c.bos_token = std::max<int64_t>(-1, hf.integer("bos_token_id", -1));
+  c.pad_token = std::max<int64_t>(-1, hf.integer("pad_token_id", -1));
   if (!hf.has("eos_token_id")) return;
   c.eos_tokens = config["eos_token_id"].is_array()
                      ? hf.integers("eos_token_id")
                      : std::vector<int64_t>{hf.integer("eos_token_id")};
+  std::erase_if(c.eos_tokens, [](int64_t id) { return id < 0; });
 }
 
 /// All three, also when there are none: an absent key would mean the family's usual ids.

@@ -51,7 +51,7 @@ class MlpBlock {
   [[nodiscard]] at::Tensor forward(const at::Tensor& x, const LinearOp& linear) const;
 
  private:
-  Activation activation_;
+  MlpActivation activation_;
   bool gated_;
   std::vector<Linear> in_;
   Linear down_;

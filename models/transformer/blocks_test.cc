@@ -107,10 +107,11 @@ TEST(Fused, AddedNormWithAnUnusedResult) {
 }
 
 TEST(Fused, SwigluEqualsPlainAlsoFarFromZero) {
-  expect_same(
-      [](const Outputs& in) { return Outputs{fused::swiglu(in[0])}; },
-      [](const Outputs& in) { return Outputs{plain::gated_activation(Activation::Silu, in[0])}; },
-      {noise({9, 2 * 37}, 1) * 30}, 2e-5);
+  expect_same([](const Outputs& in) { return Outputs{fused::swiglu(in[0])}; },
+              [](const Outputs& in) {
+                return Outputs{plain::gated_activation(MlpActivation::Silu, in[0])};
+              },
+              {noise({9, 2 * 37}, 1) * 30}, 2e-5);
   const at::Tensor huge = at::tensor({-1e4F, 1e4F, 1.0F, 1.0F}).view({1, 4});
   EXPECT_LE(difference(fused::swiglu(huge), at::tensor({0.0F, 1e4F}).view({1, 2})), 1e-6);
 }

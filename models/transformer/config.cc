@@ -41,6 +41,10 @@ Status check_gated_delta(const GatedDeltaConfig& g) {
 
 Status check_rope(const RopeConfig& rope, int64_t head_dim) {
   if (rope.type == RopeType::None) return {};
+  if (!(rope.partial_rotary_factor > 0 && rope.partial_rotary_factor <= 1)) {
+    return invalid_argument("partial_rotary_factor is {}, must be above 0 and at most 1",
+                            rope.partial_rotary_factor);
+  }
   const int64_t dim = rotary_dim(rope, head_dim);
   if (dim < 2 || dim % 2 != 0 || dim > head_dim) {
     return invalid_argument("{} of {} head dimensions are rotated: must be even and at least 2",

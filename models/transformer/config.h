@@ -9,7 +9,7 @@
 namespace sluice {
 
 enum class NormKind : uint8_t { Rms, Layer };
-enum class Activation : uint8_t { Silu, GeluTanh, Gelu, Relu };
+enum class MlpActivation : uint8_t { Silu, GeluTanh, Gelu, Relu };
 enum class MixerKind : uint8_t { Attention, GatedDelta };
 /// What stands on top of the last hidden state.
 enum class HeadKind : uint8_t {
@@ -79,7 +79,7 @@ struct TransformerConfig {
   double attention_softcap = 0;  ///< 0: none
   bool attention_gate = false;   ///< the output is multiplied by sigmoid of a second query half
 
-  Activation activation = Activation::Silu;
+  MlpActivation activation = MlpActivation::Silu;
   bool gated_mlp = true;  ///< down(act(gate x) * up x), else down(act(up x))
   bool mlp_bias = false;
   ExpertConfig experts;

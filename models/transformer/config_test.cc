@@ -155,6 +155,27 @@ TEST(HfConfig, SizesThatNoModelHasAreRefused) {
   EXPECT_THAT(complaint(gpt2), HasSubstr("hidden_size is 4611686018427387904"));
 }
 
+TEST(HfConfig, WhatMutationsFoundSurvivesBeingWritten) {
+  json next = parse_file(golden::folder("qwen3_next/config.json"));
+  next["rope_parameters"]["partial_rotary_factor"] = 1.0;  // not the family's quarter
+  json dynamic = parse_file(golden::folder("rope_dynamic/config.json"));
+  dynamic["rope_parameters"]["original_max_position_embeddings"] = 8;
+  json ids = llama();
+  ids["pad_token_id"] = -7;
+  ids["eos_token_id"] = {-1, 5};
+  for (const json& config : {next, dynamic, ids}) {
+    const auto read = read_hf_config(config);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_TRUE(*read == *read_hf_config(write_hf_config(*read))) << write_hf_config(*read);
+  }
+  json gemma = parse_file(golden::folder("gemma2/config.json"));
+  gemma["query_pre_attn_scalar"] = 1e300;
+  EXPECT_THAT(complaint(gemma), HasSubstr("query_pre_attn_scalar"));
+  gemma["query_pre_attn_scalar"] = 12;
+  gemma["attn_logit_softcapping"] = -1;
+  EXPECT_THAT(complaint(gemma), HasSubstr("softcap"));
+}
+
 TEST(HfConfig, ContextIsStretchedByScaledRope) {
   json config = llama();
   const auto context = [&] { return context_length(*read_hf_config(config)); };

@@ -36,26 +36,26 @@ AddedNorm add_normalise(const Norm& norm, const at::Tensor& x, const at::Tensor&
   return {std::move(sum), std::move(normed)};
 }
 
-at::Tensor activate(Activation activation, const at::Tensor& x) {
+at::Tensor activate(MlpActivation activation, const at::Tensor& x) {
   switch (activation) {
-    case Activation::Silu:
+    case MlpActivation::Silu:
       return at::silu(x);
-    case Activation::GeluTanh:
+    case MlpActivation::GeluTanh:
       return at::gelu(x, "tanh");
-    case Activation::Gelu:
+    case MlpActivation::Gelu:
       return at::gelu(x);
-    case Activation::Relu:
+    case MlpActivation::Relu:
       return at::relu(x);
   }
   return x;
 }
 
-at::Tensor gated_activation(Activation activation, const at::Tensor& gate_up) {
-  if (activation == Activation::Silu && fused::takes(gate_up)) return fused::swiglu(gate_up);
+at::Tensor gated_activation(MlpActivation activation, const at::Tensor& gate_up) {
+  if (activation == MlpActivation::Silu && fused::takes(gate_up)) return fused::swiglu(gate_up);
   return plain::gated_activation(activation, gate_up);
 }
 
-at::Tensor plain::gated_activation(Activation activation, const at::Tensor& gate_up) {
+at::Tensor plain::gated_activation(MlpActivation activation, const at::Tensor& gate_up) {
   const auto halves = gate_up.chunk(2, -1);
   return activate(activation, halves[0]) * halves[1];
 }

@@ -27,9 +27,9 @@ struct AddedNorm {
 /// sum = x + y, normed = normalise(sum).
 [[nodiscard]] AddedNorm add_normalise(const Norm& norm, const at::Tensor& x, const at::Tensor& y);
 
-[[nodiscard]] at::Tensor activate(Activation activation, const at::Tensor& x);
+[[nodiscard]] at::Tensor activate(MlpActivation activation, const at::Tensor& x);
 /// [..., 2 n] -> act(first n) * last n.
-[[nodiscard]] at::Tensor gated_activation(Activation activation, const at::Tensor& gate_up);
+[[nodiscard]] at::Tensor gated_activation(MlpActivation activation, const at::Tensor& gate_up);
 
 struct HeadShape {
   int64_t heads = 0;
@@ -52,7 +52,7 @@ struct Heads {
 /// The plain definitions: what the fused forms are compared with.
 namespace plain {
 [[nodiscard]] at::Tensor normalise(const Norm& norm, const at::Tensor& x);
-[[nodiscard]] at::Tensor gated_activation(Activation activation, const at::Tensor& gate_up);
+[[nodiscard]] at::Tensor gated_activation(MlpActivation activation, const at::Tensor& gate_up);
 [[nodiscard]] Heads split_heads(const at::Tensor& qkv, const HeadShape& shape,
                                 const RopeTable* rope);
 }  // namespace plain

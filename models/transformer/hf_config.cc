@@ -11,13 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<std::string_view, Activation>, 6> kActivations = {
-    {{"silu", Activation::Silu},
-     {"swish", Activation::Silu},
-     {"gelu_pytorch_tanh", Activation::GeluTanh},
-     {"gelu_new", Activation::GeluTanh},
-     {"gelu", Activation::Gelu},
-     {"relu", Activation::Relu}}};
+constexpr std::array<std::pair<std::string_view, MlpActivation>, 6> kActivations = {
+    {{"silu", MlpActivation::Silu},
+     {"swish", MlpActivation::Silu},
+     {"gelu_pytorch_tanh", MlpActivation::GeluTanh},
+     {"gelu_new", MlpActivation::GeluTanh},
+     {"gelu", MlpActivation::Gelu},
+     {"relu", MlpActivation::Relu}}};
 
 }  // namespace
 
@@ -126,7 +126,7 @@ std::vector<std::string> HfConfig::texts(std::string_view key) {
   return all;
 }
 
-Activation HfConfig::activation(std::string_view key, std::string_view otherwise) {
+MlpActivation HfConfig::activation(std::string_view key, std::string_view otherwise) {
   const std::string wanted = text(key, std::string(otherwise));
   std::vector<std::string_view> known;
   for (const auto& [name, activation] : kActivations) {
@@ -135,10 +135,10 @@ Activation HfConfig::activation(std::string_view key, std::string_view otherwise
   }
   complain(fmt::format("key '{}': unknown activation '{}' (known: {})", key, wanted,
                        fmt::join(known, ", ")));
-  return Activation::Silu;
+  return MlpActivation::Silu;
 }
 
-std::string_view hf_activation(Activation activation) noexcept {
+std::string_view hf_activation(MlpActivation activation) noexcept {
   for (const auto& [name, known] : kActivations) {
     if (known == activation) return name;
   }

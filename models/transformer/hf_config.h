@@ -28,7 +28,7 @@ class HfConfig {
   std::string text(std::string_view key, std::optional<std::string> otherwise = std::nullopt);
   std::vector<int64_t> integers(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
-  Activation activation(std::string_view key, std::string_view otherwise);
+  MlpActivation activation(std::string_view key, std::string_view otherwise);
   /// From `rope_parameters`, or from `rope_theta` and `rope_scaling`.
   RopeConfig rope(double default_theta, int64_t max_positions, double default_partial = 1);
 
@@ -51,6 +51,6 @@ void read_layer_types(HfConfig& hf, int64_t window, TransformerConfig& config);
 /// The same fields as JSON, with RoPE in the form that all readers know (rope_theta, rope_scaling).
 nlohmann::json write_common(const TransformerConfig& config);
 nlohmann::json write_layer_types(const TransformerConfig& config);
-std::string_view hf_activation(Activation activation) noexcept;
+std::string_view hf_activation(MlpActivation activation) noexcept;
 
 }  // namespace sluice

@@ -52,7 +52,10 @@ RopeConfig HfConfig::rope(double default_theta, int64_t max_positions, double de
   rope.theta = hf.number("rope_theta", default_theta);
   rope.partial_rotary_factor = hf.number("partial_rotary_factor", default_partial);
   if (rope.type != RopeType::Default) {
-    rope.original_max_positions = hf.integer("original_max_position_embeddings", max_positions);
+    // The other two stretch the config's own number.
+    const bool own = rope.type == RopeType::Llama3 || rope.type == RopeType::Yarn;
+    rope.original_max_positions =
+        own ? hf.integer("original_max_position_embeddings", max_positions) : max_positions;
     const double stretched =
         rope.original_max_positions > 0
             ? static_cast<double>(max_positions) / static_cast<double>(rope.original_max_positions)

@@ -19,19 +19,24 @@ TransformerConfig read(HfConfig& hf) {
   TransformerConfig c = read_common(hf, otherwise);
   c.activation = hf.has("hidden_activation") || !hf.has("hidden_act")
                      ? hf.activation("hidden_activation", "gelu_pytorch_tanh")
-                     : Activation::GeluTanh;
+                     : MlpActivation::GeluTanh;
   c.norm_unit_offset = true;
   c.post_norms = true;
   c.embedding_scale = std::sqrt(static_cast<double>(c.hidden_size));
   c.qkv_bias = c.output_bias = hf.flag("attention_bias", false);
   const double scalar = hf.number("query_pre_attn_scalar", 256);
-  if (!(scalar > 0)) hf.complain(fmt::format("key 'query_pre_attn_scalar' is {}", scalar));
+  if (!(scalar > 0 && scalar <= 1e9 && scalar == std::floor(scalar))) {
+    hf.complain(fmt::format("key 'query_pre_attn_scalar' is {}", scalar));
+  }
   c.attention_scale = 1 / std::sqrt(scalar);
   // An absent cap is the published models', null is none.
   c.attention_softcap =
       hf.number("attn_logit_softcapping", hf.absent("attn_logit_softcapping") ? 50 : 0);
   c.logit_softcap =
       hf.number("final_logit_softcapping", hf.absent("final_logit_softcapping") ? 30 : 0);
+  if (!(c.attention_softcap >= 0) || !(c.logit_softcap >= 0)) {
+    hf.complain("a softcap is negative");
+  }
   if (hf.flag("use_bidirectional_attention", false)) {
     hf.complain("key 'use_bidirectional_attention': only causal attention is supported");
   }
@@ -45,7 +50,7 @@ nlohmann::json write(const TransformerConfig& c) {
   nlohmann::json out = write_common(c);
   out.erase("hidden_act");
   out["hidden_activation"] =
-      c.activation == Activation::GeluTanh ? "gelu_pytorch_tanh" : hf_activation(c.activation);
+      c.activation == MlpActivation::GeluTanh ? "gelu_pytorch_tanh" : hf_activation(c.activation);
   out["attention_bias"] = c.qkv_bias;
   // The config's number is an integer there.
   out["query_pre_attn_scalar"] = std::llround(1 / (c.attention_scale * c.attention_scale));

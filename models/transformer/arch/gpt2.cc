@@ -56,7 +56,7 @@ nlohmann::json write(const TransformerConfig& c) {
           {"n_positions", c.max_positions},
           {"layer_norm_epsilon", c.norm_eps},
           {"activation_function",
-           c.activation == Activation::GeluTanh ? "gelu_new" : hf_activation(c.activation)},
+           c.activation == MlpActivation::GeluTanh ? "gelu_new" : hf_activation(c.activation)},
           {"scale_attn_weights", c.attention_scale != 1},
           {"scale_attn_by_inverse_layer_idx", c.scale_by_layer},
           {"tie_word_embeddings", c.tied_head},

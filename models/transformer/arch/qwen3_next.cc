@@ -41,6 +41,7 @@ TransformerConfig read(HfConfig& hf) {
 nlohmann::json write(const TransformerConfig& c) {
   nlohmann::json out = write_common(c);
   out["attention_bias"] = c.qkv_bias;
+  out["partial_rotary_factor"] = c.rope.partial_rotary_factor;  // absent means a quarter
   out["linear_num_key_heads"] = c.gated_delta.key_heads;
   out["linear_num_value_heads"] = c.gated_delta.value_heads;
   out["linear_key_head_dim"] = c.gated_delta.key_dim;

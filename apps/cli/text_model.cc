@@ -2,6 +2,7 @@
 
 #include "inference/kernels/packed_linear_op.h"
 #include "models/io/checkpoint.h"
+#include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
 #include "models/io/model_cache.h"
 #include "models/transformer/loading.h"
@@ -15,21 +16,6 @@ namespace sluice {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The ids that end a text: of generation_config.json, else of config.json; one or a list.
-std::vector<int64_t> end_tokens(const Checkpoint& checkpoint) {
-  for (const nlohmann::json* config : {&checkpoint.generation_config(), &checkpoint.config()}) {
-    if (!config->is_object() || !config->contains("eos_token_id")) continue;
-    const nlohmann::json& end = (*config)["eos_token_id"];
-    std::vector<int64_t> ids;
-    if (end.is_number_integer()) ids.push_back(end.get<int64_t>());
-    for (const auto& id : end.is_array() ? end : nlohmann::json::array()) {
-      if (id.is_number_integer()) ids.push_back(id.get<int64_t>());
-    }
-    if (!ids.empty()) return ids;
-  }
-  return {};
-}
 
 Result<ModelTemplates> templates_of(const std::string& path, const Checkpoint& checkpoint) {
   if (!path.ends_with(".gguf")) return ModelTemplates::load(path);
@@ -60,7 +46,7 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   out.templates = templates_of(path, *checkpoint);
   EngineOptions engine;
   engine.kv_bytes = options.kv_mib << 20;
-  engine.end_tokens = end_tokens(*checkpoint);
+  engine.end_tokens = end_tokens_of(*checkpoint);
   engine.tokenizer = out.tokenizer;
   engine.linear =
       [format = options.weights](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {

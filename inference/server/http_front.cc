@@ -38,7 +38,7 @@ class Flag {
   void raise() {
     raised_ = true;
     const uint64_t one = 1;
-    static_cast<void>(::write(fd_, &one, sizeof one));
+    [[maybe_unused]] const ssize_t written = ::write(fd_, &one, sizeof one);
   }
   [[nodiscard]] bool raised() const noexcept { return raised_; }
   [[nodiscard]] int fd() const noexcept { return fd_; }

@@ -23,7 +23,8 @@ class Repeat : public ::testing::TestWithParam<const char*> {
 
   std::string dir(const std::string& name) const { return root_ + "/" + name; }
 
-  Checkpoint run(const std::string& name, uint64_t seed, int64_t iterations, bool resume = false) {
+  RunCheckpoint run(const std::string& name, uint64_t seed, int64_t iterations,
+                    bool resume = false) {
     RunOptions options;
     options.quiet = true;
     options.max_steps = iterations * kIteration;
@@ -52,7 +53,7 @@ class Repeat : public ::testing::TestWithParam<const char*> {
   }
 
   /// The first blob that differs, "" when none does. The incarnation counts resumes.
-  static std::string difference(const Checkpoint& a, const Checkpoint& b) {
+  static std::string difference(const RunCheckpoint& a, const RunCheckpoint& b) {
     if (a.workers.size() != b.workers.size()) return "workers";
     for (const auto& [worker, state] : a.workers) {
       const auto other = b.workers.find(worker);
@@ -71,14 +72,14 @@ class Repeat : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Repeat, SameSeedGivesTheSameBits) {
-  const Checkpoint once = run("once", 5, 6);
+  const RunCheckpoint once = run("once", 5, 6);
   EXPECT_GE(once.workers.size(), 2U);
   EXPECT_EQ(difference(once, run("again", 5, 6)), "");
   EXPECT_NE(difference(once, run("other", 6, 6)), "");
 }
 
 TEST_P(Repeat, ResumedRunGivesTheSameBits) {
-  const Checkpoint whole = run("whole", 5, 10);
+  const RunCheckpoint whole = run("whole", 5, 10);
   run("halves", 5, 5);
   EXPECT_EQ(difference(whole, run("halves", 5, 10, true)), "");
 }

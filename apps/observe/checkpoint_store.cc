@@ -48,7 +48,7 @@ Status damaged(const std::string& file, std::string_view why) {
   return error(Code::DataLoss, "checkpoint file '{}' is damaged: {}", file, why);
 }
 
-Result<Checkpoint> read_checkpoint(const std::string& path, const std::string& graph) {
+Result<RunCheckpoint> read_checkpoint(const std::string& path, const std::string& graph) {
   const std::string manifest_path = path + "/" + std::string(kManifest);
   const auto text = read_file(manifest_path);
   if (!text.ok()) {
@@ -70,7 +70,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path, const std::string& g
     return invalid_argument("checkpoint '{}' is of graph {}, not of '{}'", path,
                             manifest.at("graph").dump(), graph);
   }
-  Checkpoint out;
+  RunCheckpoint out;
   out.path = path;
   manifest.at("step").get_to(out.step);
   manifest.at("info").get_to(out.info);
@@ -180,7 +180,7 @@ void CheckpointStore::prune() const {
   for (const auto& path : leftovers) fs::remove_all(path, failed);
 }
 
-Result<Checkpoint> CheckpointStore::load(const std::string& path) const {
+Result<RunCheckpoint> CheckpointStore::load(const std::string& path) const {
   try {
     return read_checkpoint(path, graph_);
   } catch (const Json::exception& e) {
@@ -188,7 +188,7 @@ Result<Checkpoint> CheckpointStore::load(const std::string& path) const {
   }
 }
 
-Result<Checkpoint> CheckpointStore::load_latest() const {
+Result<RunCheckpoint> CheckpointStore::load_latest() const {
   for (const std::string& path : list()) {
     auto checkpoint = load(path);
     if (checkpoint.ok() || checkpoint.status().code() == Code::InvalidArgument) return checkpoint;

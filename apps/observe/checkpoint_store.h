@@ -10,7 +10,7 @@
 namespace sluice {
 
 /// A saved state of a whole run.
-struct Checkpoint {
+struct RunCheckpoint {
   std::string path;
   int64_t step = 0;
   std::map<std::string, Snapshot> workers;  ///< by worker name, replicas apart
@@ -32,9 +32,9 @@ class CheckpointStore {
               const std::map<std::string, std::string>& info);
   /// The newest one that is whole. Damaged ones are passed over with a warning in the log. NotFound
   /// when none is left, InvalidArgument when it belongs to another graph or format.
-  [[nodiscard]] Result<Checkpoint> load_latest() const;
+  [[nodiscard]] Result<RunCheckpoint> load_latest() const;
   /// The checkpoint in this folder; DataLoss says which file is damaged and how.
-  [[nodiscard]] Result<Checkpoint> load(const std::string& path) const;
+  [[nodiscard]] Result<RunCheckpoint> load(const std::string& path) const;
   /// Folders of all checkpoints, newest first.
   [[nodiscard]] std::vector<std::string> list() const;
 

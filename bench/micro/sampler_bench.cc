@@ -22,7 +22,7 @@ void draw(benchmark::State& state, const SamplingParams& params, float scale) {
   const std::vector<float> logits = row(scale);
   TokenCounts counts;
   for (int64_t i = 0; i < 500; ++i) counts.add_output((i * 37) % kVocabulary);
-  Sampler sampler;
+  TokenSampler sampler;
   uint64_t position = 0;
   for (auto _ : state) {
     const auto drawn = sampler.sample(logits, params, counts, 7, 0, position++);

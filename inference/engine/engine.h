@@ -156,7 +156,7 @@ class Engine {
   std::unordered_map<RequestId, std::shared_ptr<Request>> requests_;
   std::unordered_map<SequenceId, Place> places_;
   std::vector<Event> events_;
-  std::vector<Sampler> samplers_;
+  std::vector<TokenSampler> samplers_;
   RequestId next_id_ = 1;
   EngineStats stats_;
 };

@@ -118,7 +118,7 @@ void Engine::draw(const at::Tensor& logits, std::vector<Job>& jobs) {
   const int64_t lanes = std::min(count, std::ssize(samplers_));
   parallel_rows(lanes, 1, [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane) {
-      Sampler& sampler = samplers_[static_cast<size_t>(lane)];
+      TokenSampler& sampler = samplers_[static_cast<size_t>(lane)];
       for (int64_t i = lane; i < count; i += lanes) {
         Job& job = jobs[static_cast<size_t>(i)];
         const Request& request = *job.request;

@@ -23,7 +23,7 @@ std::vector<float> trained(const Transformer& m, const std::vector<int64_t>& tok
   const auto vocab = static_cast<size_t>(logits.size(1));
   const auto* row = static_cast<const float*>(logits.const_data_ptr());
   std::vector<float> out;
-  Sampler sampler;
+  TokenSampler sampler;
   for (size_t t = from; t < tokens.size(); ++t) {
     auto score = sampler.score({row + (t - 1) * vocab, vocab}, tokens[t], {});
     SLUICE_CHECK(score.ok());

@@ -48,12 +48,12 @@ double sampling_uniform(uint64_t seed, uint32_t sample_index, uint64_t position,
   return static_cast<double>(word >> 11) * 0x1.0p-53;
 }
 
-float Sampler::Softmax::logprob(int64_t token) const noexcept {
+float TokenSampler::Softmax::logprob(int64_t token) const noexcept {
   return static_cast<float>(x[static_cast<size_t>(token)] - max - log_sum);
 }
 
-Result<Sampler::Softmax> Sampler::softmax(std::span<const float> logits,
-                                          const SamplingParams& params) {
+Result<TokenSampler::Softmax> TokenSampler::softmax(std::span<const float> logits,
+                                                    const SamplingParams& params) {
   SLUICE_CHECK(!logits.empty()) << "a row of no logits";
   Softmax out{logits};
   if (!is_greedy(params) && params.temperature != 1) {
@@ -71,15 +71,16 @@ Result<Sampler::Softmax> Sampler::softmax(std::span<const float> logits,
   return out;
 }
 
-KeptTokens::Row Sampler::with_maxima(std::span<const float> x) {
+KeptTokens::Row TokenSampler::with_maxima(std::span<const float> x) {
   const auto maxima = room(maxima_, static_cast<size_t>(SamplingKernels::blocks(length(x))));
   kernels().block_max(x.data(), length(x), maxima.data());
   return {x, maxima, *std::max_element(maxima.begin(), maxima.end())};
 }
 
-Result<KeptTokens::Row> Sampler::processed(std::span<const float> logits, const Softmax& raw,
-                                           const SamplingParams& params, const TokenCounts& counts,
-                                           const TokenLimits& limits) {
+Result<KeptTokens::Row> TokenSampler::processed(std::span<const float> logits, const Softmax& raw,
+                                                const SamplingParams& params,
+                                                const TokenCounts& counts,
+                                                const TokenLimits& limits) {
   std::span<const float> x = raw.x;
   if (changes_logits(params, counts, limits)) {
     SLUICE_CHECK(limits.allowed == nullptr || limits.allowed->vocabulary() == length(logits))
@@ -102,7 +103,7 @@ Result<KeptTokens::Row> Sampler::processed(std::span<const float> logits, const 
   return row;
 }
 
-Sampler::Drawn Sampler::draw_whole(const KeptTokens::Row& row, double uniform) {
+TokenSampler::Drawn TokenSampler::draw_whole(const KeptTokens::Row& row, double uniform) {
   const auto sums = room(sums_, row.block_max.size());
   kernels().block_sums(row.x.data(), length(row.x), row.max, sums.data());
   double total = 0;
@@ -118,8 +119,8 @@ Sampler::Drawn Sampler::draw_whole(const KeptTokens::Row& row, double uniform) {
           static_cast<double>(part[at]) - static_cast<double>(row.max) - std::log(total), 0};
 }
 
-Sampler::Drawn Sampler::draw(const KeptTokens::Row& row, const SamplingParams& params,
-                             double uniform) {
+TokenSampler::Drawn TokenSampler::draw(const KeptTokens::Row& row, const SamplingParams& params,
+                                       double uniform) {
   if (is_greedy(params)) {
     const auto block = static_cast<size_t>(
         std::find(row.block_max.begin(), row.block_max.end(), row.max) - row.block_max.begin());
@@ -140,8 +141,8 @@ Sampler::Drawn Sampler::draw(const KeptTokens::Row& row, const SamplingParams& p
           static_cast<int64_t>(kept.size())};
 }
 
-SampledToken Sampler::describe(const Softmax& raw, const Drawn& drawn,
-                               const SamplingParams& params) {
+SampledToken TokenSampler::describe(const Softmax& raw, const Drawn& drawn,
+                                    const SamplingParams& params) {
   SampledToken out;
   out.token = drawn.token;
   out.logprob = static_cast<float>(drawn.logprob);
@@ -156,10 +157,10 @@ SampledToken Sampler::describe(const Softmax& raw, const Drawn& drawn,
   return out;
 }
 
-Result<SampledToken> Sampler::sample(std::span<const float> logits, const SamplingParams& params,
-                                     const TokenCounts& counts, uint64_t seed,
-                                     uint32_t sample_index, uint64_t position,
-                                     const TokenLimits& limits) {
+Result<SampledToken> TokenSampler::sample(std::span<const float> logits,
+                                          const SamplingParams& params, const TokenCounts& counts,
+                                          uint64_t seed, uint32_t sample_index, uint64_t position,
+                                          const TokenLimits& limits) {
   ASSIGN_OR_RETURN(const Softmax raw, softmax(logits, params));
   ASSIGN_OR_RETURN(const KeptTokens::Row row, processed(logits, raw, params, counts, limits));
   const double uniform = sampling_uniform(seed, sample_index, position);
@@ -170,8 +171,8 @@ Result<SampledToken> Sampler::sample(std::span<const float> logits, const Sampli
   return out;
 }
 
-Result<SampledToken> Sampler::score(std::span<const float> logits, int64_t token,
-                                    const SamplingParams& params) {
+Result<SampledToken> TokenSampler::score(std::span<const float> logits, int64_t token,
+                                         const SamplingParams& params) {
   ASSIGN_OR_RETURN(const Softmax raw, softmax(logits, params));
   if (token < 0 || token >= length(logits)) {
     return error(Code::OutOfRange, "token {} is not in a vocabulary of {}", token, logits.size());
@@ -186,10 +187,10 @@ Result<SampledToken> Sampler::score(std::span<const float> logits, int64_t token
   return out;
 }
 
-Result<std::span<const TokenProbability>> Sampler::distribution(std::span<const float> logits,
-                                                                const SamplingParams& params,
-                                                                const TokenCounts& counts,
-                                                                const TokenLimits& limits) {
+Result<std::span<const TokenProbability>> TokenSampler::distribution(std::span<const float> logits,
+                                                                     const SamplingParams& params,
+                                                                     const TokenCounts& counts,
+                                                                     const TokenLimits& limits) {
   ASSIGN_OR_RETURN(const Softmax raw, softmax(logits, params));
   ASSIGN_OR_RETURN(const KeptTokens::Row row, processed(logits, raw, params, counts, limits));
   probabilities_.clear();

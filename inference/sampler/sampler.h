@@ -45,14 +45,14 @@ struct TokenProbability {
 /// Draws tokens. Every call is a pure function of its arguments; the object only keeps buffers, so
 /// that no call allocates once they have grown (but for top_logprobs). One thread at a time.
 ///
-///   Sampler sampler;
+///   TokenSampler sampler;
 ///   ASSIGN_OR_RETURN(SampledToken next,
 ///                    sampler.sample(row, params, counts, seed, sample, counts.generated()));
 ///   counts.add_output(next.token);
 ///
 /// Order: what process_logits does, temperature, top-k, top-p, min-p. Parameters must have passed
 /// check() for a vocabulary of the row's length.
-class Sampler {
+class TokenSampler {
  public:
   /// DataLoss when the row holds NaN or +inf or nothing above -inf; FailedPrecondition when masks
   /// leave no token.

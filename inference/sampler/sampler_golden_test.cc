@@ -16,7 +16,7 @@ TEST(SamplerGolden, KeptSetsAndLogprobsEqualTransformers) {
       read_file(std::string(SLUICE_SOURCE_DIR) + "/inference/sampler/testdata/processors.json");
   ASSERT_TRUE(text.ok()) << text.status().message();
   const auto golden = nlohmann::json::parse(*text);
-  Sampler sampler;
+  TokenSampler sampler;
   size_t compared = 0;
   for (const auto& item : golden["cases"]) {
     const std::vector<float> row = golden["rows"][item["row"].get<size_t>()];

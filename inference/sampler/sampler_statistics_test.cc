@@ -52,7 +52,7 @@ TEST_P(SamplerStatistics, DrawsFollowTheDistribution) {
   TokenCounts counts;
   counts.add_prompt(std::vector<int64_t>{0, 3});
   for (const int64_t token : {1, 1, 5}) counts.add_output(token);
-  Sampler sampler;
+  TokenSampler sampler;
   const SamplingParams& params = GetParam().params;
   const std::vector<double> p = reference::distribution(row, params, counts);
   std::vector<int64_t> seen(row.size(), 0);
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(EveryWay, SamplerStatistics, testing::ValuesIn(cases())
 
 TEST(SamplerStatisticsOfRows, ManyTokensAreDrawnAsOftenAsTheyShould) {
   const std::vector<float> row = reference::row(300, 1, 3);
-  Sampler sampler;
+  TokenSampler sampler;
   SamplingParams cut;
   cut.top_p = 0.97F;
   for (const SamplingParams& params : {SamplingParams(), cut}) {

@@ -20,7 +20,7 @@ SampledToken must(Result<SampledToken> drawn) {
 
 SampledToken draw(std::span<const float> row, const SamplingParams& params, uint64_t position = 0,
                   const TokenCounts& counts = {}, const TokenLimits& limits = {}) {
-  Sampler sampler;
+  TokenSampler sampler;
   return must(sampler.sample(row, params, counts, 7, 0, position, limits));
 }
 
@@ -50,8 +50,8 @@ std::vector<SamplingParams> variety() {
   return out;
 }
 
-TEST(Sampler, DistributionEqualsDoublesAndFullSorts) {
-  Sampler sampler;
+TEST(TokenSampler, DistributionEqualsDoublesAndFullSorts) {
+  TokenSampler sampler;
   for (const int64_t n : {1, 8, 63, 64, 1000, 5000}) {
     for (const float scale : {0.0F, 0.01F, 1.0F, 10.0F}) {
       const std::vector<float> row = reference::row(n, scale, static_cast<uint64_t>(n));
@@ -76,7 +76,7 @@ TEST(Sampler, DistributionEqualsDoublesAndFullSorts) {
   }
 }
 
-TEST(Sampler, LogprobsAndEntropyEqualDoubles) {
+TEST(TokenSampler, LogprobsAndEntropyEqualDoubles) {
   const std::vector<float> row = reference::row(5000, 4, 1);
   for (const SamplingParams& params : variety()) {
     const auto temperature = reference::log_softmax(row, static_cast<double>(params.temperature));
@@ -93,7 +93,7 @@ TEST(Sampler, LogprobsAndEntropyEqualDoubles) {
   }
 }
 
-TEST(Sampler, CutDistributionIsRenormalisedOverWhatIsKept) {
+TEST(TokenSampler, CutDistributionIsRenormalisedOverWhatIsKept) {
   const std::vector<float> row = reference::row(300, 2, 9);
   SamplingParams params;
   params.top_p = 0.9F;
@@ -108,7 +108,7 @@ TEST(Sampler, CutDistributionIsRenormalisedOverWhatIsKept) {
   EXPECT_EQ(draw(row, params).kept, 1);
 }
 
-TEST(Sampler, WithoutCutsBothLogprobsAreTheSameBits) {
+TEST(TokenSampler, WithoutCutsBothLogprobsAreTheSameBits) {
   const std::vector<float> row = reference::row(777, 3, 2);
   SamplingParams params;
   params.temperature = 0.7F;
@@ -118,7 +118,7 @@ TEST(Sampler, WithoutCutsBothLogprobsAreTheSameBits) {
   }
 }
 
-TEST(Sampler, GreedyTakesTheFirstOfTheGreatest) {
+TEST(TokenSampler, GreedyTakesTheFirstOfTheGreatest) {
   std::vector<float> row = reference::row(500, 1, 4);
   row[70] = row[300] = 9;
   SamplingParams params;
@@ -134,7 +134,7 @@ TEST(Sampler, GreedyTakesTheFirstOfTheGreatest) {
   EXPECT_EQ(draw(row, params).token, 5);
 }
 
-TEST(Sampler, OfEqualLogitsTheLowerIdsAreKept) {
+TEST(TokenSampler, OfEqualLogitsTheLowerIdsAreKept) {
   const std::vector<float> row(200, 1.0F);
   SamplingParams params;
   params.top_k = 3;
@@ -143,7 +143,7 @@ TEST(Sampler, OfEqualLogitsTheLowerIdsAreKept) {
   EXPECT_EQ(seen, (std::set<int64_t>{0, 1, 2}));
 }
 
-TEST(Sampler, TinyTemperatureAndHugeLogitsStayFinite) {
+TEST(TokenSampler, TinyTemperatureAndHugeLogitsStayFinite) {
   std::vector<float> row = reference::row(100, 1000, 4);
   row[3] = 1e30F;
   row[4] = -INFINITY;
@@ -157,7 +157,7 @@ TEST(Sampler, TinyTemperatureAndHugeLogitsStayFinite) {
   for (const TokenLogprob& t : got.top) EXPECT_TRUE(std::isfinite(t.logprob));
 }
 
-TEST(Sampler, TopLogprobsAreOfTheTemperatureAlone) {
+TEST(TokenSampler, TopLogprobsAreOfTheTemperatureAlone) {
   const std::vector<float> row = reference::row(1000, 2, 6);
   SamplingParams params;
   params.temperature = 0.6F;
@@ -179,8 +179,8 @@ TEST(Sampler, TopLogprobsAreOfTheTemperatureAlone) {
   }
 }
 
-TEST(Sampler, BrokenRowsFail) {
-  Sampler sampler;
+TEST(TokenSampler, BrokenRowsFail) {
+  TokenSampler sampler;
   for (const float bad : {NAN, INFINITY}) {
     for (const size_t at : {0, 77, 199}) {
       std::vector<float> row = reference::row(200, 1, 4);
@@ -201,8 +201,8 @@ TEST(Sampler, BrokenRowsFail) {
   EXPECT_TRUE(sampler.sample(reference::row(200, 1, 4), {}, {}, 1, 0, 0).ok());
 }
 
-TEST(Sampler, MasksThatLeaveNothingFail) {
-  Sampler sampler;
+TEST(TokenSampler, MasksThatLeaveNothingFail) {
+  TokenSampler sampler;
   const std::vector<float> row = reference::row(100, 1, 4);
   const TokenMask none(100);
   EXPECT_EQ(sampler.sample(row, {}, {}, 1, 0, 0, {&none, {}}).status().code(),
@@ -214,7 +214,7 @@ TEST(Sampler, MasksThatLeaveNothingFail) {
   EXPECT_EQ(sampler.sample(row, params, {}, 1, 0, 0).status().code(), Code::FailedPrecondition);
 }
 
-TEST(Sampler, MaskAllowsExactlyItsTokens) {
+TEST(TokenSampler, MaskAllowsExactlyItsTokens) {
   const std::vector<float> row = reference::row(300, 1, 4);
   TokenMask mask(300);
   for (const int64_t token : {0, 63, 64, 299}) mask.allow(token);
@@ -225,7 +225,7 @@ TEST(Sampler, MaskAllowsExactlyItsTokens) {
   EXPECT_EQ(draw(row, {}, 0, {}, limits).kept, 4);
 }
 
-TEST(Sampler, MinTokensHoldsBackEveryStopId) {
+TEST(TokenSampler, MinTokensHoldsBackEveryStopId) {
   const std::vector<float> row(50, 0.0F);
   const std::vector<int64_t> eos = {2, 9};
   SamplingParams params;
@@ -246,7 +246,7 @@ TEST(Sampler, MinTokensHoldsBackEveryStopId) {
   EXPECT_EQ(draw(row, params, 0, {}, {nullptr, eos}).token, 2);
 }
 
-TEST(Sampler, PenaltiesCoverWhatTheySay) {
+TEST(TokenSampler, PenaltiesCoverWhatTheySay) {
   const std::vector<float> row = {1.0F, 1.0F, 1.0F, -1.0F};
   TokenCounts counts;
   counts.add_prompt(std::vector<int64_t>{1, 3});
@@ -268,10 +268,10 @@ TEST(Sampler, PenaltiesCoverWhatTheySay) {
   EXPECT_EQ(logits(params), (std::vector<float>{1.0F, 1.0F, 0.5F, -1.0F}));
 }
 
-TEST(Sampler, SameSeedSameTokensAndStreamsDiffer) {
+TEST(TokenSampler, SameSeedSameTokensAndStreamsDiffer) {
   const std::vector<float> row = reference::row(1000, 1, 8);
   const auto stream = [&](uint64_t seed, uint32_t sample) {
-    Sampler sampler;
+    TokenSampler sampler;
     std::vector<int64_t> out;
     for (uint64_t i = 0; i < 32; ++i) {
       out.push_back(must(sampler.sample(row, {}, {}, seed, sample, i)).token);
@@ -287,9 +287,9 @@ TEST(Sampler, SameSeedSameTokensAndStreamsDiffer) {
   EXPECT_EQ(streams.size(), 16U);
 }
 
-TEST(Sampler, ADrawDoesNotDependOnThoseBefore) {
+TEST(TokenSampler, ADrawDoesNotDependOnThoseBefore) {
   const std::vector<float> row = reference::row(2000, 2, 8);
-  Sampler busy;
+  TokenSampler busy;
   for (const SamplingParams& params : variety()) {
     for (uint64_t i = 0; i < 5; ++i) {
       const auto other = reference::row(4000, 1, i);
@@ -302,13 +302,13 @@ TEST(Sampler, ADrawDoesNotDependOnThoseBefore) {
   }
 }
 
-TEST(Sampler, ScoreGivesTheTemperatureLogprobOfAnyToken) {
+TEST(TokenSampler, ScoreGivesTheTemperatureLogprobOfAnyToken) {
   const std::vector<float> row = reference::row(400, 2, 8);
   SamplingParams params;
   params.temperature = 0.6F;
   params.top_k = 1;
   params.top_logprobs = 2;
-  Sampler sampler;
+  TokenSampler sampler;
   const auto want = reference::log_softmax(row, 0.6F);
   for (const int64_t token : {0, 399}) {
     const SampledToken got = must(sampler.score(row, token, params));

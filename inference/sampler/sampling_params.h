@@ -48,7 +48,7 @@ inline constexpr float kGreedyBelow = 1e-5F;
 }
 
 /// InvalidArgument in one line that lists all that is wrong, for a vocabulary of `vocabulary`
-/// tokens. To be called before a request is admitted; Sampler relies on it.
+/// tokens. To be called before a request is admitted; TokenSampler relies on it.
 Status check(const SamplingParams& params, int64_t vocabulary);
 
 }  // namespace sluice

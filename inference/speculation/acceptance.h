@@ -16,14 +16,14 @@ struct Acceptance {
 /// accepted with probability min(1, target / draft), else a token is drawn from
 /// max(target - draft, 0), normalised. Whatever the draft, the result is distributed as `target`.
 ///
-/// Both distributions are Sampler::distribution's, by ascending id, under the same parameters; the
-/// draft's must be the one that `drafted` was drawn from. `uniform` and `uniform_again` are
+/// Both distributions are TokenSampler::distribution's, by ascending id, under the same parameters;
+/// the draft's must be the one that `drafted` was drawn from. `uniform` and `uniform_again` are
 /// independent draws in [0, 1) (sampling_uniform with kAcceptUse and kResampleUse). A pure
 /// function.
 ///
 /// A draft without randomness (n-gram, suffix tree, greedy) needs none of this: draw the token with
-/// Sampler::sample as ever, and go on as long as it is the drafted one. That accepts as often, and
-/// the tokens are those of decoding without drafts, not only their distribution.
+/// TokenSampler::sample as ever, and go on as long as it is the drafted one. That accepts as often,
+/// and the tokens are those of decoding without drafts, not only their distribution.
 [[nodiscard]] Acceptance accept_or_resample(std::span<const TokenProbability> target,
                                             std::span<const TokenProbability> draft,
                                             int64_t drafted, double uniform,

@@ -27,7 +27,7 @@ class ConstraintFixture {
   std::unique_ptr<Tokenizer> tokenizer_;
   int64_t end_;
   std::shared_ptr<const TokenTrie> trie_;
-  Sampler sampler_;
+  TokenSampler sampler_;
 };
 
 }  // namespace sluice

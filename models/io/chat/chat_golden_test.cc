@@ -45,7 +45,7 @@ void expect_rendered(const Json& golden, const Result<RenderedChat>& out) {
   }
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   EXPECT_EQ(out->text, golden["text"].get<std::string>());
-  std::vector<TextSpan> spans;
+  std::vector<GeneratedSpan> spans;
   for (const auto& span : golden.value("spans", Json::array())) {
     spans.push_back({span[0].get<size_t>(), span[1].get<size_t>()});
   }

@@ -95,8 +95,9 @@ Status end_at_mark(std::string_view content, RenderedChat& chat) {
   chat.text.resize(at);
   // The template trims messages, so the white space before the mark would have gone.
   if (!kept) chat.text.resize(jinja::stripped(chat.text, nullptr, false, true).size());
-  std::erase_if(chat.generated, [&](const TextSpan& s) { return s.begin >= chat.text.size(); });
-  for (TextSpan& span : chat.generated) span.end = std::min(span.end, chat.text.size());
+  std::erase_if(chat.generated,
+                [&](const GeneratedSpan& s) { return s.begin >= chat.text.size(); });
+  for (GeneratedSpan& span : chat.generated) span.end = std::min(span.end, chat.text.size());
   return {};
 }
 

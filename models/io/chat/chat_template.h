@@ -16,10 +16,10 @@
 namespace sluice {
 
 /// Bytes [begin, end) of a rendered text.
-struct TextSpan {
+struct GeneratedSpan {
   size_t begin = 0;
   size_t end = 0;
-  friend bool operator==(const TextSpan&, const TextSpan&) = default;
+  friend bool operator==(const GeneratedSpan&, const GeneratedSpan&) = default;
 };
 
 /// A conversation as the text a model reads.
@@ -27,7 +27,7 @@ struct RenderedChat {
   std::string text;
   /// What {% generation %} blocks wrote, in the order they ended: the text a model is trained to
   /// write. Empty when the template has no such blocks.
-  std::vector<TextSpan> generated;
+  std::vector<GeneratedSpan> generated;
 };
 
 /// What a rendering takes beside the messages. The pointers may be null and are only read.

@@ -232,7 +232,7 @@ TEST(ChatTemplate, AContinuedMessageEndsTheTextAndItsSpan) {
   const auto out = chat->render(messages, options);
   ASSERT_TRUE(out.ok()) << out.status().message();
   EXPECT_EQ(out->text, "<a!><b ");
-  EXPECT_EQ(out->generated, (std::vector<TextSpan>{{1, 3}, {5, 7}}));
+  EXPECT_EQ(out->generated, (std::vector<GeneratedSpan>{{1, 3}, {5, 7}}));
   EXPECT_FALSE(chat->render(Json::array(), options).ok());
   EXPECT_FALSE(ChatTemplate::parse("fixed")->render(messages, options).ok());
   options.add_generation_prompt = true;

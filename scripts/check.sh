@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks of the tree: format, layering, text rules, pages that match the sources, and that every header compiles alone.
+# Checks of the tree: format, layering, one type of a name, text rules, pages that match the sources, and
+# that every header compiles alone.
 #   scripts/check.sh [--text] [--root DIR]
 # --text leaves out the headers (no build). --root checks another tree (used by the self-test).
 set -euo pipefail
@@ -37,6 +38,7 @@ run() {
 
 run format check_format
 run layering python3 "$root/scripts/check_layering.py" "$tree"
+run types python3 "$root/scripts/check_types.py" "$tree"
 run text python3 "$root/scripts/check_text.py" "$tree"
 run docs python3 "$root/scripts/check_docs.py" "$tree"
 if ((headers)); then

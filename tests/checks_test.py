@@ -108,6 +108,11 @@ class Checks(unittest.TestCase):
         self.layering_refused("envs/a.cc", '#include "zmq.hpp"\n', "includes ZeroMQ")
         self.layering_refused("envs/a.cc", '#include "../actors/system.h"\n', "begin at the root")
 
+    def test_two_types_of_one_name(self):
+        self.write("models/b.h", "#pragma once\nnamespace sluice {\nstruct A {};\n}  // namespace sluice\n")
+        self.refused("envs/a.h", "#pragma once\nnamespace sluice {\nclass A {};\n}  // namespace sluice\n",
+                     "types", "sluice::A is defined in envs/a.h and in models/b.h")
+
     def test_unknown_folder(self):
         self.refused("foo/a.cc", "#include <caf/all.hpp>\n", "layering", "folder foo has no place")
         self.layering_refused("a.cc", "int a;\n", "has no place")

@@ -11,12 +11,6 @@
 #include <vector>
 
 namespace sluice {
-
-int complain(const std::string& message, int code) {
-  std::fprintf(stderr, "error: %s\n", message.c_str());
-  return code;
-}
-
 namespace {
 
 /// Whoever starts us may have closed some of the three: the next file that is opened would get the

@@ -50,6 +50,7 @@ function(sluice_header_objects target)
   endforeach()
   if(sources)
     add_library(${target} OBJECT EXCLUDE_FROM_ALL ${sources})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # alone means alone
     target_link_libraries(${target} PRIVATE ${_modules} torch::cpu GTest::gtest)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
     add_dependencies(check_headers ${target})

@@ -52,8 +52,8 @@ void add_chat_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("chat", "talk with a model on the terminal");
   auto options = std::make_shared<ChatCommandOptions>();
   SamplingParams& sampling = options->sampling;
-  sampling.temperature = 0.7F;
-  sampling.top_p = 0.95F;
+  sampling.temperature = 0.2F;
+  sampling.top_p = 0.9F;
   sampling.max_tokens = 1024;
   command->add_option("model", options->model, "folder, .gguf file, or name of a fetched model")
       ->required();
@@ -62,10 +62,10 @@ void add_chat_command(CLI::App& app, int& exit_code) {
   command->add_option("--max-tokens", sampling.max_tokens, "of one answer (1024)")
       ->check(CLI::Range(1, 1 << 20))
       ->option_text("N");
-  command->add_option("--temperature", sampling.temperature, "0: the likeliest words (0.7)")
+  command->add_option("--temperature", sampling.temperature, "0: the likeliest words (0.2)")
       ->check(CLI::Range(0.0, 100.0))
       ->option_text("T");
-  command->add_option("--top-p", sampling.top_p, "draw from the likeliest of this mass (0.95)")
+  command->add_option("--top-p", sampling.top_p, "draw from the likeliest of this mass (0.9)")
       ->check(CLI::Range(0.0001, 1.0))
       ->option_text("P");
   command->add_option("--repetition-penalty", sampling.repetition_penalty, "1: none (1)")

@@ -2,8 +2,8 @@
 // threads. decode-1: one sequence, bf16 and int8 weights, held against the rate at which the
 // weights could be read from memory (measured in the same run). decode-64 and decode-256: that many
 // sequences at once, 128-token prompts, 128 new tokens; held against `transformers` generate at its
-// best batch, and against the rate at which the machine multiplies (a share; the goal is the issue
-// of the largest batch only).
+// best batch, and against the rate at which the machine multiplies (with a goal for the
+// largest batch only).
 #include "bench/engine_run.h"
 #include "bench/hardware.h"
 #include "bench/peer.h"

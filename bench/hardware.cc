@@ -47,7 +47,7 @@ uint64_t sum(const uint64_t* data, int64_t count) {
 double read_bandwidth() {
   constexpr int64_t kWords = int64_t{1} << 25;  // 256 MiB
   constexpr size_t kBytes = kWords * sizeof(uint64_t);
-  // Large pages, as packed weights have: small ones cost a third of the rate.
+  // Large pages, as packed weights have.
   const std::unique_ptr<uint64_t[], decltype(&std::free)> buffer(
       static_cast<uint64_t*>(std::aligned_alloc(size_t{1} << 21, kBytes)), &std::free);
   if (buffer == nullptr) return 0;

@@ -104,20 +104,34 @@ Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig
 
 Engine::~Engine() = default;
 
+std::shared_ptr<ConstraintMasks> Engine::masks_of(const GenRequest& request,
+                                                  const StopRules& rules) {
+  if (request.constraint == nullptr) return nullptr;
+  if (masks_ == nullptr) {
+    masks_ = std::make_unique<MaskPool>(
+        std::make_shared<const TokenTrie>(TokenTrie::of(*options_.tokenizer, limits_.vocabulary)));
+  }
+  return masks_->masks(request.constraint, rules.stop_ids());
+}
+
 Result<RequestId> Engine::submit(GenRequest request, GenListener listener) {
   RETURN_IF_ERROR(sluice::check(request, limits_));
-  if (!request.sampling.stop.empty() && options_.tokenizer == nullptr) {
+  if (options_.tokenizer == nullptr && !request.sampling.stop.empty()) {
     return invalid_argument("stop strings need a tokenizer");
+  }
+  if (options_.tokenizer == nullptr && request.constraint != nullptr) {
+    return invalid_argument("a constraint needs a tokenizer");
   }
   const RequestId id = next_id_;
   auto own = std::make_shared<Request>();
   SamplingParams bounded = request.sampling;
   bounded.max_tokens = static_cast<int32_t>(longest(request, limits_) - std::ssize(request.prompt));
   const auto rules = std::make_shared<const StopRules>(bounded, limits_.end_tokens);
+  const auto masks = masks_of(request, *rules);
   for (int32_t i = 0; i < request.sampling.n; ++i) {
     ASSIGN_OR_RETURN(Generation sample,
                      Generation::start(request, request.first_sample + static_cast<uint32_t>(i),
-                                       rules, options_.tokenizer.get()));
+                                       rules, options_.tokenizer.get(), masks));
     own->samples.push_back(std::move(sample));
   }
   SequenceSpec spec;

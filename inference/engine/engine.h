@@ -1,6 +1,7 @@
 #pragma once
 #include "inference/engine/generation.h"
 #include "inference/engine/paged_kv_cache.h"
+#include "inference/sampler/constraint/mask_pool.h"
 #include "models/transformer/model.h"
 
 #include <ATen/core/Tensor.h>
@@ -125,6 +126,8 @@ class Engine {
 
   Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
          at::ScalarType dtype, int32_t blocks, VersionTag version, const Clock& clock);
+  /// The masks of a request's constraint; null when it has none.
+  std::shared_ptr<ConstraintMasks> masks_of(const GenRequest& request, const StopRules& rules);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);
   void install_if_drained();
   void end_expired();
@@ -157,6 +160,7 @@ class Engine {
   std::unordered_map<SequenceId, Place> places_;
   std::vector<Event> events_;
   std::vector<TokenSampler> samplers_;
+  std::unique_ptr<MaskPool> masks_;  ///< made for the first constraint
   RequestId next_id_ = 1;
   EngineStats stats_;
 };

@@ -23,10 +23,11 @@ struct Engine::Request {
 struct Engine::Job {
   Request* request = nullptr;
   size_t sample = 0;
-  int64_t row = 0;      ///< of the plan
-  int64_t token = 0;    ///< of the batch: the logits behind it
-  int64_t logits = 0;   ///< row of the logits
-  int64_t scored = -1;  ///< index of the prompt token; -1: a draw
+  int64_t row = 0;                           ///< of the plan
+  int64_t token = 0;                         ///< of the batch: the logits behind it
+  int64_t logits = 0;                        ///< row of the logits
+  int64_t scored = -1;                       ///< index of the prompt token; -1: a draw
+  std::shared_ptr<const TokenMask> allowed;  ///< by a constraint; null: all
   Result<SampledToken> result = Status();
 };
 

@@ -55,6 +55,7 @@ std::vector<Engine::Job> Engine::jobs_of(const StepPlan& plan) {
     job.token = token;
     job.logits = logits;
     job.scored = scored;
+    if (scored < 0) job.allowed = place.request->samples[sample].allowed();
     jobs.push_back(std::move(job));
   };
   for (int64_t r = 0; r < std::ssize(plan.rows); ++r) {
@@ -133,6 +134,7 @@ void Engine::draw(const at::Tensor& logits, std::vector<Job>& jobs) {
         const Generation& sample = request.samples[job.sample];
         TokenLimits token_limits;
         token_limits.eos_ids = limits_.end_tokens;
+        token_limits.allowed = job.allowed.get();
         job.result = sampler.sample(row, params, sample.counts, request.seed, sample.out.index,
                                     static_cast<uint64_t>(sample.counts.generated()), token_limits);
       }

@@ -192,6 +192,10 @@ void add_generate_command(CLI::App& app, int& exit_code) {
   command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
       ->check(CLI::Range(1, 1 << 24))
       ->option_text("N");
+  command
+      ->add_option("--speculate", options->loading.speculate,
+                   "guess tokens ahead: ngram, suffix, jacobi, draft=MODEL or heads=FILE")
+      ->option_text("HOW");
   command->add_flag("--ids", options->ids, "print the ids of the new tokens alone");
   command->callback([options, &exit_code] {
     const Status status = generate(*options);

@@ -41,6 +41,7 @@ Result<Generation> Generation::start(const GenRequest& request, uint32_t index,
                  std::move(masks),
                  ConstraintMasks::kStart,
                  {},
+                 {},
                  false};
   own.out.index = index;
   own.counts.add_prompt(request.prompt);
@@ -89,6 +90,20 @@ void Generation::end(FinishReason reason) {
   if (!stream.ended()) out.text += stream.close();
   out.reason = reason;
   ended = true;
+}
+
+void Generation::cut(size_t tokens, size_t text_size) {
+  if (!stream.ended()) static_cast<void>(stream.close());
+  out.tokens.resize(tokens);
+  out.logprobs.resize(tokens);
+  out.logprobs_temperature.resize(tokens);
+  out.entropies.resize(tokens);
+  out.kept.resize(tokens);
+  if (!out.top.empty()) out.top.resize(tokens);
+  while (!out.versions.empty() && out.versions.back().start >= std::ssize(out.tokens)) {
+    out.versions.pop_back();
+  }
+  out.text.resize(text_size);
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 #include "inference/engine/request.h"
 #include "inference/sampler/output_stream.h"
 #include "inference/scheduler/scheduler.h"
+#include "inference/speculation/draft_budget.h"
 
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct Generation {
   OutputStream stream;
   std::shared_ptr<ConstraintMasks> masks;  ///< null: no constraint
   ConstraintMasks::State place = ConstraintMasks::kStart;
+  DraftRecord drafts;
   Sample out;
   bool ended = false;
 
@@ -48,6 +50,8 @@ struct Generation {
   std::string add(SampledToken token, const VersionTag& version);
   /// Ends it after its newest token, unless it has ended by itself.
   void end(FinishReason reason);
+  /// Forgets what came after its first `tokens` tokens and `text_size` bytes of text.
+  void cut(size_t tokens, size_t text_size);
 };
 
 }  // namespace sluice

@@ -246,7 +246,8 @@ TEST(EngineSpeculation, TheTokenBehindAnAcceptedGuessFollowsTheModelsDistributio
     r.sampling.top_logprobs = static_cast<int32_t>(vocabulary);
     Runner runner(m);
     std::vector<double> p(static_cast<size_t>(vocabulary), 0);
-    for (const TokenLogprob& each : runner.complete(r).samples[0].top[0]) {
+    const Sample sample = runner.complete(r).samples[0];
+    for (const TokenLogprob& each : sample.top[0]) {
       p[static_cast<size_t>(each.token)] = std::exp(static_cast<double>(each.logprob));
     }
     return p;

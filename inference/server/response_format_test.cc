@@ -87,7 +87,8 @@ TEST(ResponseFormat, RegexChoiceAndObject) {
     std::vector<std::string> all;
     const Answer answer = server.post("/v1/completions", completion(drawn(more)));
     EXPECT_EQ(answer.status, 200) << answer.text;
-    for (const json& choice : answer.json()["choices"]) all.push_back(choice["text"]);
+    const json body = answer.json();
+    for (const json& choice : body["choices"]) all.push_back(choice["text"]);
     EXPECT_EQ(all.size(), 6U);
     return all;
   };

@@ -9,9 +9,9 @@ namespace {
 
 // What a new sequence is believed to be worth, as if it had been seen so many times.
 constexpr double kPriorChance = 0.5;
-constexpr double kPriorWeight = 2;
-constexpr double kMemoryOfGuess = 0.92;  // a guess tried counts so much less after the next one
-constexpr double kMemoryOfPass = 0.97;
+constexpr double kPriorWeight = 1;
+constexpr double kMemoryOfGuess = 0.9;  // a guess tried counts so much less after the next one
+constexpr double kMemoryOfPass = 0.995;
 constexpr double kMemoryOfStep = 0.97;
 constexpr double kPriorBase = 8;  // rows that cost as much as a step without any
 

@@ -13,7 +13,7 @@ TEST(DraftRecord, FollowsWhatHappensAndForgetsInTime) {
   for (int i = 0; i < 20; ++i) record.add(4, 0);
   EXPECT_LT(record.chance(), 0.2);
   const double low = record.chance();
-  for (int i = 0; i < 400; ++i) record.pass();
+  for (int i = 0; i < 4000; ++i) record.pass();
   EXPECT_GT(record.chance(), low);
   EXPECT_NEAR(record.chance(), 0.5, 0.01);
 }

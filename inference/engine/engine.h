@@ -34,7 +34,8 @@ struct EngineOptions {
   /// Guesses the next tokens, so that a step may draw several of a sequence; null: none. This
   /// engine's alone. How many are checked is decided from how well they fare and what a row costs.
   std::shared_ptr<Drafter> drafter;
-  int64_t max_drafts = 12;  ///< guesses about one sequence in a step, at most
+  int64_t max_drafts = 12;   ///< guesses about one sequence in a step, at most
+  bool adapt_drafts = true;  ///< false: max_drafts always, as far as the budget goes
 };
 
 /// Weights that are ready to serve in an engine; made by Engine::prepare_weights.

@@ -43,8 +43,11 @@ void Engine::propose() {
   grant_drafts(shares, std::ssize(ready), options_.scheduler.token_budget - std::ssize(ready),
                step_cost_);
   for (size_t i = 0; i < queries.size(); ++i) {
-    queries[i].most = shares[i].granted;
-    if (shares[i].granted == 0) owners[i]->drafts.pass();
+    DraftShare& share = shares[i];
+    if (share.granted == 0) owners[i]->drafts.pass();
+    if (share.granted == 0 && owners[i]->drafts.due())
+      share.granted = std::min<int64_t>(1, share.most);
+    queries[i].most = options_.adapt_drafts ? share.granted : share.most;
   }
   std::erase_if(queries, [](const DraftQuery& query) { return query.most == 0; });
   if (!queries.empty()) ask_drafter(queries);

@@ -261,6 +261,7 @@ TEST(EngineSpeculation, TheTokenBehindAnAcceptedGuessFollowsTheModelsDistributio
   o.blocks = 2000;
   o.scheduler.token_budget = 512;
   o.drafter = std::make_shared<ConstantDrafter>(guess);
+  o.adapt_drafts = false;
   Runner runner(m, o);
   std::vector<int64_t> seconds(static_cast<size_t>(vocabulary), 0), thirds = seconds;
   for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -392,6 +393,7 @@ TEST(EngineSpeculation, RealDraftersKeepTheBitsToo) {
   for (const auto& drafter : drafters) {
     EngineOptions o = roomy;
     o.drafter = drafter;
+    o.adapt_drafts = false;
     Runner runner(m, o);
     for (int round = 0; round < 2; ++round) {
       std::vector<RequestId> ids;

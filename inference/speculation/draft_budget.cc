@@ -24,6 +24,7 @@ double DraftRecord::chance() const noexcept {
 void DraftRecord::add(int64_t drafted, int64_t accepted) noexcept {
   // Behind the first wrong guess nothing is learned.
   const int64_t tries = std::min(accepted + 1, drafted);
+  passed_ = 0;
   for (int64_t i = 0; i < tries; ++i) {
     right_ = right_ * kMemoryOfGuess + (i < accepted ? 1 : 0);
     tried_ = tried_ * kMemoryOfGuess + 1;
@@ -33,6 +34,7 @@ void DraftRecord::add(int64_t drafted, int64_t accepted) noexcept {
 void DraftRecord::pass() noexcept {
   right_ *= kMemoryOfPass;
   tried_ *= kMemoryOfPass;
+  if (passed_ < kPatience) ++passed_;
 }
 
 void StepCost::add_step(int64_t rows, double seconds) noexcept {

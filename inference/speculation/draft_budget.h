@@ -12,12 +12,17 @@ class DraftRecord {
   [[nodiscard]] double chance() const noexcept;
   /// A step computed `drafted` guesses, the first `accepted` of which were right.
   void add(int64_t drafted, int64_t accepted) noexcept;
-  /// A step passed without guesses: what is known grows old, so that another try comes.
+  /// A step passed without guesses that were worth it: what is known grows old.
   void pass() noexcept;
+  /// So many steps passed that it is time for one guess, whatever is known.
+  [[nodiscard]] bool due() const noexcept { return passed_ >= kPatience; }
+
+  static constexpr int kPatience = 64;
 
  private:
   double right_ = 0;
   double tried_ = 0;
+  int passed_ = 0;
 };
 
 /// What a step costs: seconds as a straight line over its rows, fitted to the latest steps, and the

@@ -18,6 +18,18 @@ TEST(DraftRecord, FollowsWhatHappensAndForgetsInTime) {
   EXPECT_NEAR(record.chance(), 0.5, 0.01);
 }
 
+TEST(DraftRecord, TriesAgainInTheEndWhateverItKnows) {
+  DraftRecord record;
+  for (int i = 0; i < 20; ++i) record.add(1, 0);
+  int passed = 0;
+  for (; !record.due(); ++passed) record.pass();
+  EXPECT_EQ(passed, DraftRecord::kPatience);
+  record.pass();
+  EXPECT_TRUE(record.due()) << "until a guess was made";
+  record.add(1, 0);
+  EXPECT_FALSE(record.due());
+}
+
 TEST(DraftRecord, LearnsNothingBehindAWrongGuess) {
   DraftRecord one, many;
   one.add(1, 0);

@@ -44,6 +44,7 @@ struct LlmEngine {
   int64_t max_length = 0;      ///< tokens of a sequence; 0: the model's positions
   int64_t token_budget = 512;  ///< tokens computed in one step
   int64_t block_size = 32;
+  std::string speculate = "";  ///< how tokens are guessed ahead (make_drafter); empty: not at all
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;

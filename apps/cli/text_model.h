@@ -17,6 +17,7 @@ struct TextModelOptions {
   int threads = 2;  ///< of the tensor library
   int64_t kv_mib = 1024;
   WeightFormat weights = WeightFormat::Fp32;  ///< Fp32 is exact mode
+  std::string speculate;                      ///< as make_drafter reads it; empty: no drafter
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.

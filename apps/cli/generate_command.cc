@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <map>
 #include <memory>
 
 namespace sluice {
@@ -184,11 +183,7 @@ void add_generate_command(CLI::App& app, int& exit_code) {
   command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
-  const std::map<std::string, WeightFormat> formats = {
-      {"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}};
-  command->add_option("--weights", options->loading.weights, "fp32 (exact), bf16 or int8")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("FORMAT");
+  add_format_options(*command, options->loading);
   command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
       ->check(CLI::Range(1, 1 << 24))
       ->option_text("N");

@@ -97,6 +97,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
+  add_format_options(*command, options->loading);
   command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
       ->check(CLI::Range(1, 1 << 24))
       ->option_text("N");

@@ -14,9 +14,9 @@ namespace {
 
 /// Blocks of the options' memory; at least one.
 int32_t count_blocks(const EngineOptions& options, const TransformerConfig& config,
-                     at::ScalarType dtype) {
+                     KvFormat kv_format) {
   if (options.blocks > 0) return options.blocks;
-  const int64_t each = PagedKvCache::block_bytes(config, options.block_size, dtype);
+  const int64_t each = PagedKvCache::block_bytes(config, options.block_size, kv_format);
   constexpr int64_t kMost = int64_t{1} << 30;
   return static_cast<int32_t>(
       std::clamp<int64_t>(options.kv_bytes / std::max<int64_t>(1, each), 1, kMost));
@@ -88,21 +88,25 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   if (dynamic) config.rope.dynamic_length = limits.max_length;
   if (!options.attention) options.attention = std::make_shared<PagedAttentionOp>();
   const at::ScalarType dtype = model.parameters().entries().front().tensor.scalar_type();
-  const int32_t blocks = count_blocks(options, config, dtype);
+  const KvFormat kv_format =
+      options.kv_format.value_or(dtype == at::kBFloat16 ? KvFormat::Bf16 : KvFormat::Fp32);
+  const int32_t blocks = count_blocks(options, config, kv_format);
   std::unique_ptr<Engine> engine(new Engine(std::move(options), std::move(limits),
-                                            std::move(config), dtype, blocks, version, clock));
+                                            std::move(config), dtype, kv_format, blocks, version,
+                                            clock));
   ASSIGN_OR_RETURN(PreparedWeights weights, engine->prepare_weights(model.parameters()));
   engine->model_ = std::move(weights.model_);
   return engine;
 }
 
 Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
-               at::ScalarType dtype, int32_t blocks, VersionTag version, const Clock& clock)
+               at::ScalarType dtype, KvFormat kv_format, int32_t blocks, VersionTag version,
+               const Clock& clock)
     : options_(std::move(options)),
       limits_(std::move(limits)),
       config_(std::move(config)),
       dtype_(dtype),
-      cache_(std::make_unique<PagedKvCache>(config_, blocks, options_.block_size, dtype)),
+      cache_(std::make_unique<PagedKvCache>(config_, blocks, options_.block_size, kv_format)),
       scheduler_(options_.scheduler, blocks, options_.block_size, version),
       version_(version),
       clock_(clock),
@@ -264,12 +268,13 @@ void Engine::tell() {
 }
 
 void Engine::install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode) {
-  model_ = std::move(model);
+  PreparedWeights old(std::exchange(model_, std::move(model)));
   version_ = version;
   scheduler_.change_version(version, mode != SwapMode::InFlight);
   scheduler_.pause(false);
   next_.reset();
   ++stats_.swaps;
+  if (options_.retire) options_.retire(std::move(old));
 }
 
 void Engine::install_if_drained() {
@@ -287,6 +292,11 @@ Result<PreparedWeights> Engine::prepare_weights(Parameters weights) const {
     model->use(std::move(linear));
   }
   return PreparedWeights(std::move(model));
+}
+
+Result<PreparedWeights> Engine::prepare_weights(const TensorReader& reader) const {
+  ASSIGN_OR_RETURN(Parameters weights, load_parameters(config_, reader, dtype_));
+  return prepare_weights(std::move(weights));
 }
 
 Status Engine::swap_weights(PreparedWeights weights, const VersionTag& version, SwapMode mode) {
@@ -311,8 +321,8 @@ Status Engine::swap_weights(Parameters weights, const VersionTag& version, SwapM
 }
 
 Status Engine::swap_weights(const TensorReader& reader, const VersionTag& version, SwapMode mode) {
-  ASSIGN_OR_RETURN(Parameters weights, load_parameters(config_, reader, dtype_));
-  return swap_weights(std::move(weights), version, mode);
+  ASSIGN_OR_RETURN(PreparedWeights prepared, prepare_weights(reader));
+  return swap_weights(std::move(prepared), version, mode);
 }
 
 EngineStats Engine::stats() const {

@@ -19,31 +19,36 @@ namespace sluice {
 /// for every swap, before the new ones serve.
 using LinearFactory = std::function<Result<std::shared_ptr<const LinearOp>>(const Transformer&)>;
 
-struct EngineOptions {
-  int64_t kv_bytes = int64_t{1} << 30;  ///< memory for keys and values
-  int32_t blocks = 0;                   ///< instead of kv_bytes
-  int32_t block_size = 32;
-  SchedulerOptions scheduler;       ///< its max_length is the engine's
-  int64_t max_length = 0;           ///< tokens of a sequence; 0: the model's context
-  int64_t vocabulary = 0;           ///< ids that may be drawn and given; 0: all rows of the head
-  std::vector<int64_t> end_tokens;  ///< that end a text; empty: the config's
-  uint64_t seed = 0;                ///< of requests without one
-  std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
-  LinearFactory linear;                          ///< null: PlainLinearOp
-  std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
-  /// Guesses the next tokens, so that a step may draw several of a sequence; null: none. This
-  /// engine's alone. How many are checked is decided from how well they fare and what a row costs.
-  std::shared_ptr<Drafter> drafter;
-  int64_t max_drafts = 12;   ///< guesses about one sequence in a step, at most
-  bool adapt_drafts = true;  ///< false: max_drafts always, as far as the budget goes
-};
-
-/// Weights that are ready to serve in an engine; made by Engine::prepare_weights.
+/// Weights that are ready to serve in an engine; made by Engine::prepare_weights. Freeing them
+/// takes the longer the larger the model is.
 class PreparedWeights {
  private:
   friend class Engine;
   explicit PreparedWeights(std::unique_ptr<Transformer> model) : model_(std::move(model)) {}
   std::unique_ptr<Transformer> model_;
+};
+
+struct EngineOptions {
+  int64_t kv_bytes = int64_t{1} << 30;  ///< memory for keys and values
+  int32_t blocks = 0;                   ///< instead of kv_bytes
+  int32_t block_size = 32;
+  std::optional<KvFormat> kv_format;  ///< how keys and values are stored; empty: as the weights
+  SchedulerOptions scheduler;         ///< its max_length is the engine's
+  int64_t max_length = 0;             ///< tokens of a sequence; 0: the model's context
+  int64_t vocabulary = 0;             ///< ids that may be drawn and given; 0: all rows of the head
+  std::vector<int64_t> end_tokens;    ///< that end a text; empty: the config's
+  uint64_t seed = 0;                  ///< of requests without one
+  std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
+  LinearFactory linear;                          ///< null: PlainLinearOp
+  std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
+  /// Takes the weights that no longer serve after a swap, for another thread to free; null: the
+  /// swap frees them.
+  std::function<void(PreparedWeights)> retire;
+  /// Guesses the next tokens, so that a step may draw several of a sequence; null: none. This
+  /// engine's alone. How many are checked is decided from how well they fare and what a row costs.
+  std::shared_ptr<Drafter> drafter;
+  int64_t max_drafts = 12;   ///< guesses about one sequence in a step, at most
+  bool adapt_drafts = true;  ///< false: max_drafts always, as far as the budget goes
 };
 
 /// What becomes of sequences under way when the weights change.
@@ -108,13 +113,14 @@ class Engine {
   /// what multiplies by them. Shares the tensors, which must not be written to from now on. Any
   /// thread, beside a step: a trainer's weights are packed while the engine decodes.
   Result<PreparedWeights> prepare_weights(Parameters weights) const;
+  /// The same from a checkpoint of the model's family; every tensor must be there.
+  Result<PreparedWeights> prepare_weights(const TensorReader& reader) const;
   /// Makes the weights serve as `version`; takes no longer than bookkeeping. Drain: they serve once
   /// all sequences under way have ended, in a later step(); a newer swap before that replaces them.
   /// AlreadyExists when that version serves.
   Status swap_weights(PreparedWeights weights, const VersionTag& version, SwapMode mode);
   /// Both at once. On an error the old weights serve on, bit for bit.
   Status swap_weights(Parameters weights, const VersionTag& version, SwapMode mode);
-  /// The same from a checkpoint of the model's family; every tensor must be there.
   Status swap_weights(const TensorReader& reader, const VersionTag& version, SwapMode mode);
   [[nodiscard]] bool swap_pending() const noexcept { return next_ != nullptr; }
   [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
@@ -136,7 +142,8 @@ class Engine {
   };
 
   Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
-         at::ScalarType dtype, int32_t blocks, VersionTag version, const Clock& clock);
+         at::ScalarType dtype, KvFormat kv_format, int32_t blocks, VersionTag version,
+         const Clock& clock);
   /// The masks of a request's constraint; null when it has none.
   std::shared_ptr<ConstraintMasks> masks_of(const GenRequest& request, const StopRules& rules);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);

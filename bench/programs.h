@@ -25,5 +25,6 @@ Result<Report> run_prefix(const BenchOptions& options);
 Result<Report> run_serve(const BenchOptions& options);
 Result<Report> run_exact_cost(const BenchOptions& options);
 Result<Report> run_swap(const BenchOptions& options);
+Result<Report> run_spec(const BenchOptions& options);
 
 }  // namespace sluice::bench

@@ -34,6 +34,7 @@ const std::vector<Bench>& benches() {
        run_serve},
       {"exact-cost", "exact mode beside fast fp32: decoding and a prompt", run_exact_cost},
       {"swap", "the pause of new weights while 16 sequences decode", run_swap},
+      {"spec", "tokens/s with n-gram guesses, beside the same without", run_spec},
   };
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include "dataflow/base/log.h"
 #include "inference/kernels/kv_store.h"
+#include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
@@ -58,6 +59,7 @@ void LlmEngine::bind(ConfigBinder& b) {
   b.field("token_budget", token_budget, "tokens computed in one step", Range::between(1, 1 << 20));
   b.field("block_size", block_size, "tokens of a block of keys and values",
           Range::between(1, 1024));
+  b.field("speculate", speculate, "guess tokens ahead: ngram, suffix, jacobi, draft=, heads=");
   b.field("kv", kv, "how keys and values are stored: fp32, bf16 or int8; empty = as the weights");
 }
 
@@ -86,6 +88,13 @@ Result<std::unique_ptr<Worker>> LlmEngine::make(WorkerContext& context) const {
   options.seed = context.key().value();
   options.vocabulary = std::min(transformer.config().vocab_size,
                                 static_cast<int64_t>(options.tokenizer->vocab_size()));
+  if (!speculate.empty()) {
+    DraftTarget target;
+    target.model = &transformer;
+    target.tokenizer = options.tokenizer.get();
+    target.vocabulary = options.vocabulary;
+    ASSIGN_OR_RETURN(options.drafter, make_drafter(speculate, target));
+  }
   VersionTag first;
   SwapMode swap = SwapMode::Resume;
   LatestFollower<Weights> weights;

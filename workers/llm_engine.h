@@ -45,6 +45,7 @@ struct LlmEngine {
   int64_t max_length = 0;      ///< tokens of a sequence; 0: the model's positions
   int64_t token_budget = 512;  ///< tokens computed in one step
   int64_t block_size = 32;
+  std::string speculate = "";  ///< how tokens are guessed ahead (make_drafter); empty: not at all
   std::string kv = "";  ///< how keys and values are stored: fp32, bf16, int8; empty: as the weights
 
   void bind(ConfigBinder& b);

@@ -2,6 +2,7 @@
 
 #include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/packed_linear_op.h"
+#include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
@@ -63,6 +64,14 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =
       std::min(model.config().vocab_size, static_cast<int64_t>(out.tokenizer->vocab_size()));
+  if (!options.speculate.empty()) {
+    DraftTarget target;
+    target.model = &model;
+    target.tokenizer = out.tokenizer.get();
+    target.vocabulary = engine.vocabulary;
+    target.linear = engine.linear;
+    ASSIGN_OR_RETURN(engine.drafter, make_drafter(options.speculate, target));
+  }
   ASSIGN_OR_RETURN(out.engine, Engine::create(model, std::move(engine), VersionTag{0, 0, 0, 0},
                                               RealClock::instance()));
   return out;

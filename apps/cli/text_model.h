@@ -24,6 +24,7 @@ struct TextModelOptions {
   /// Fp32 with Fp32 keys and values is exact mode.
   WeightFormat weights = WeightFormat::Fp32;
   KvFormat kv = KvFormat::Fp32;
+  std::string speculate;  ///< as make_drafter reads it; empty: no drafter
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.

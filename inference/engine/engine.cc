@@ -78,6 +78,12 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   options.scheduler.max_length = limits.max_length;
   // A cached block says nothing of the state of linear-attention layers.
   if (has_linear_attention(config)) options.scheduler.prefix_cache = false;
+  if (has_linear_attention(config) && options.drafter != nullptr) {
+    return invalid_argument(
+        "the model has linear-attention layers, out of whose states a wrong guess cannot be "
+        "taken: it decodes without a drafter");
+  }
+  if (options.max_drafts < 0) return invalid_argument("max_drafts is {}", options.max_drafts);
   // Keys that were rotated for a shorter sequence would disagree with later ones.
   if (dynamic) config.rope.dynamic_length = limits.max_length;
   if (!options.attention) options.attention = std::make_shared<PagedAttentionOp>();
@@ -108,20 +114,34 @@ Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig
 
 Engine::~Engine() = default;
 
+std::shared_ptr<ConstraintMasks> Engine::masks_of(const GenRequest& request,
+                                                  const StopRules& rules) {
+  if (request.constraint == nullptr) return nullptr;
+  if (masks_ == nullptr) {
+    masks_ = std::make_unique<MaskPool>(
+        std::make_shared<const TokenTrie>(TokenTrie::of(*options_.tokenizer, limits_.vocabulary)));
+  }
+  return masks_->masks(request.constraint, rules.stop_ids());
+}
+
 Result<RequestId> Engine::submit(GenRequest request, GenListener listener) {
   RETURN_IF_ERROR(sluice::check(request, limits_));
-  if (!request.sampling.stop.empty() && options_.tokenizer == nullptr) {
+  if (options_.tokenizer == nullptr && !request.sampling.stop.empty()) {
     return invalid_argument("stop strings need a tokenizer");
+  }
+  if (options_.tokenizer == nullptr && request.constraint != nullptr) {
+    return invalid_argument("a constraint needs a tokenizer");
   }
   const RequestId id = next_id_;
   auto own = std::make_shared<Request>();
   SamplingParams bounded = request.sampling;
   bounded.max_tokens = static_cast<int32_t>(longest(request, limits_) - std::ssize(request.prompt));
   const auto rules = std::make_shared<const StopRules>(bounded, limits_.end_tokens);
+  const auto masks = masks_of(request, *rules);
   for (int32_t i = 0; i < request.sampling.n; ++i) {
     ASSIGN_OR_RETURN(Generation sample,
                      Generation::start(request, request.first_sample + static_cast<uint32_t>(i),
-                                       rules, options_.tokenizer.get()));
+                                       rules, options_.tokenizer.get(), masks));
     own->samples.push_back(std::move(sample));
   }
   SequenceSpec spec;
@@ -152,6 +172,7 @@ Result<RequestId> Engine::submit(GenRequest request, GenListener listener) {
 void Engine::end_sample(Request& request, size_t sample, FinishReason reason, bool keep) {
   Generation& own = request.samples[sample];
   if (own.sequence != 0) {
+    forget_drafts(request, own, keep);
     scheduler_.finish(own.sequence, keep);
     cache_->forget(own.sequence);
     places_.erase(own.sequence);
@@ -210,6 +231,10 @@ Status Engine::finish(RequestId id, uint32_t sample, FinishReason reason) {
   if (!request.forked) {
     return error(Code::FailedPrecondition, "the prompt of request {} is not computed", id);
   }
+  if (telling_ != nullptr && telling_->request.get() == &request && telling_->index == index &&
+      telling_->tokens < request.samples[index].out.tokens.size()) {
+    request.samples[index].cut(telling_->tokens, telling_->text_size);
+  }
   end_sample(request, index, reason);
   tell();
   return {};
@@ -223,7 +248,11 @@ void Engine::tell() {
     // Aborted by a listener meanwhile.
     if (request.told) continue;
     if (!event.done) {
+      // Ended by a listener after an earlier token of the same step.
+      if (event.tokens > request.samples[event.index].out.tokens.size()) continue;
+      telling_ = &event;
       request.listener.on_token({request.id, event.sample, event.token, event.text, event.finish});
+      telling_ = nullptr;
       continue;
     }
     request.told = true;

@@ -1,6 +1,8 @@
 #pragma once
 #include "inference/engine/generation.h"
 #include "inference/engine/paged_kv_cache.h"
+#include "inference/sampler/constraint/mask_pool.h"
+#include "inference/speculation/drafter.h"
 #include "models/transformer/model.h"
 
 #include <ATen/core/Tensor.h>
@@ -42,6 +44,11 @@ struct EngineOptions {
   /// Takes the weights that no longer serve after a swap, for another thread to free; null: the
   /// swap frees them.
   std::function<void(PreparedWeights)> retire;
+  /// Guesses the next tokens, so that a step may draw several of a sequence; null: none. This
+  /// engine's alone. How many are checked is decided from how well they fare and what a row costs.
+  std::shared_ptr<Drafter> drafter;
+  int64_t max_drafts = 12;   ///< guesses about one sequence in a step, at most
+  bool adapt_drafts = true;  ///< false: max_drafts always, as far as the budget goes
 };
 
 /// What becomes of sequences under way when the weights change.
@@ -57,6 +64,9 @@ struct EngineStats {
   int64_t failed_steps = 0;
   int64_t computed_tokens = 0;   ///< through the model
   int64_t generated_tokens = 0;  ///< drawn
+  int64_t drafts = 0;            ///< times that a sequence was guessed about
+  int64_t drafted_tokens = 0;    ///< guesses that were checked
+  int64_t accepted_tokens = 0;   ///< of them, those behind which the next token was drawn at once
   int64_t finished = 0;          ///< requests
   int64_t swaps = 0;
   int32_t free_blocks = 0;
@@ -89,7 +99,8 @@ class Engine {
   /// (any more).
   Status abort(RequestId id);
   void abort_all();
-  /// Ends one sample after its newest token, as a stop text found by the caller does.
+  /// Ends one sample after its newest token, as a stop text found by the caller does: from
+  /// on_token, after the token that was told.
   Status finish(RequestId id, uint32_t sample, FinishReason reason);
 
   /// One step, and telling the listeners. An error means that nothing was computed and all
@@ -124,6 +135,7 @@ class Engine {
   struct Job;
   struct Event;
   struct Next;
+  struct StepOutput;
   struct Place {
     Request* request = nullptr;
     size_t sample = 0;
@@ -132,17 +144,32 @@ class Engine {
   Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
          at::ScalarType dtype, KvFormat kv_format, int32_t blocks, VersionTag version,
          const Clock& clock);
+  /// The masks of a request's constraint; null when it has none.
+  std::shared_ptr<ConstraintMasks> masks_of(const GenRequest& request, const StopRules& rules);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);
   void install_if_drained();
   void end_expired();
 
+  void propose();
+  void ask_drafter(std::span<DraftQuery> queries);
+  void learn_cost(const StepPlan& plan, TimeNs spent);
+  void tell_drafter(SequenceId sequence, int64_t logits, int64_t drafted, int64_t accepted,
+                    const StepOutput& output);
+  void forget_drafts(const Request& request, const Generation& sample, bool keep);
   [[nodiscard]] std::vector<Job> jobs_of(const StepPlan& plan);
-  Status execute(const StepPlan& plan, std::vector<Job>& jobs);
-  [[nodiscard]] at::Tensor forward(const StepPlan& plan, const std::vector<Job>& jobs);
-  void draw(const at::Tensor& logits, std::vector<Job>& jobs);
-  void settle(const StepPlan& plan, std::vector<Job>& jobs);
-  void settle_row(const StepRow& row, std::span<Job> jobs);
-  void take(Request& request, size_t sample, Job& job);
+  Status execute(const StepPlan& plan, std::vector<Job>& jobs, StepOutput& output);
+  [[nodiscard]] StepOutput forward(const StepPlan& plan, const std::vector<Job>& jobs);
+  void draw(const StepOutput& output, std::vector<Job>& jobs);
+  [[nodiscard]] Result<SampledToken> draw_one(TokenSampler& sampler, const Request& request,
+                                              const Generation& sample,
+                                              std::span<const float> scores,
+                                              const TokenMask* allowed) const;
+  void settle(const StepPlan& plan, std::vector<Job>& jobs, const StepOutput& output);
+  void settle_row(const StepRow& row, std::span<Job> jobs, const StepOutput& output);
+  /// Takes what the job drew, and draws on behind guesses that were right.
+  void take_run(Request& request, const StepRow& row, Job& job, const StepOutput& output);
+  /// Whether the sample goes on; its sequence does not know the token yet.
+  bool take(Request& request, size_t sample, Result<SampledToken> drawn);
   void fork_samples(Request& request);
   void end_sample(Request& request, size_t sample, FinishReason reason, bool keep = true);
   void end_all(Request& request, FinishReason reason, const Status& error);
@@ -163,7 +190,10 @@ class Engine {
   std::unordered_map<RequestId, std::shared_ptr<Request>> requests_;
   std::unordered_map<SequenceId, Place> places_;
   std::vector<Event> events_;
+  const Event* telling_ = nullptr;
   std::vector<TokenSampler> samplers_;
+  std::unique_ptr<MaskPool> masks_;  ///< made for the first constraint
+  StepCost step_cost_;
   RequestId next_id_ = 1;
   EngineStats stats_;
 };

@@ -78,7 +78,7 @@ TEST(ResponseFormat, StreamsTheSameText) {
       texts[choice["index"].get<size_t>()] += choice["text"].get<std::string>();
     }
   }
-  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(texts[i], whole["choices"][i]["text"]);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(whole["choices"][i]["text"], texts[i]);
 }
 
 TEST(ResponseFormat, RegexChoiceAndObject) {

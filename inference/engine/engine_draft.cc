@@ -112,7 +112,7 @@ void Engine::tell_drafter(SequenceId sequence, int64_t logits, int64_t drafted, 
   outcome.sequence = sequence;
   outcome.drafted = drafted;
   outcome.accepted = accepted;
-  if (needs.hidden) outcome.hidden = output.states(logits + accepted);
+  if (needs.hidden && output.hidden.defined()) outcome.hidden = output.states(logits + accepted);
   std::vector<int64_t> rest;
   if (needs.rest) {
     for (int64_t i = accepted + 1; i <= drafted; ++i) {

@@ -92,6 +92,7 @@ void HeadsDrafter::draft(std::span<DraftQuery> queries) {
 }
 
 void HeadsDrafter::observe(const DraftOutcome& outcome) {
+  if (outcome.hidden.empty()) return;
   hidden_[outcome.sequence].assign(outcome.hidden.begin(), outcome.hidden.end());
 }
 

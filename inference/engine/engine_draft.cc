@@ -76,9 +76,13 @@ void Engine::learn_cost(const StepPlan& plan, TimeNs spent) {
 }
 
 void Engine::take_run(Request& request, const StepRow& row, Job& job, const StepOutput& output) {
-  // A copy: the sequence may end on the way and take its own with it.
-  const auto planned = scheduler_.drafts(row.sequence);
-  const std::vector<int64_t> drafts(planned.begin(), planned.end());
+  // A copy: the sequence may end on the way and take its own with it. A row of several samples,
+  // which may have ended already, has none.
+  std::vector<int64_t> drafts;
+  if (row.drafts > 0) {
+    const auto planned = scheduler_.drafts(row.sequence);
+    drafts.assign(planned.begin(), planned.end());
+  }
   Generation& own = request.samples[job.sample];
   std::vector<int64_t> drawn;
   size_t accepted = 0;

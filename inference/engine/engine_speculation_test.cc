@@ -417,6 +417,20 @@ TEST(EngineSpeculation, FinishedRolloutsAreGuessedFromTheNextTime) {
   EXPECT_GT(runner.engine().stats().accepted_tokens - before, 40);
 }
 
+TEST(EngineSpeculation, SamplesOfOneRowMayEndAtOnce) {
+  const Transformer m = model();
+  for (const bool guessing : {false, true}) {
+    EngineOptions o = options();
+    if (guessing) o.drafter = std::make_shared<NgramDrafter>();
+    Runner runner(m, o);
+    GenRequest request = drawn_request(prompt(5), 1);
+    request.sampling.n = 3;
+    for (const Sample& sample : runner.complete(request).samples) {
+      EXPECT_THAT(sample.tokens, SizeIs(1));
+    }
+  }
+}
+
 TEST(EngineSpeculation, OddGuessesArePassedOver) {
   const Transformer m = model();
   EngineOptions o = exact_options();

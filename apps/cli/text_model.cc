@@ -1,6 +1,5 @@
 #include "apps/cli/text_model.h"
 
-#include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/packed_linear_op.h"
 #include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
@@ -53,9 +52,6 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.end_tokens = end_tokens_of(*checkpoint);
   engine.tokenizer = out.tokenizer;
   engine.kv_format = options.kv;
-  const bool exact = options.weights == WeightFormat::Fp32 && options.kv == KvFormat::Fp32;
-  engine.attention = std::make_shared<PagedAttentionOp>(exact ? PagedAttentionOp::kNever
-                                                              : PagedAttentionOp::kFastFrom);
   engine.linear =
       [format = options.weights](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
     ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));

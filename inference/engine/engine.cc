@@ -22,6 +22,15 @@ int32_t count_blocks(const EngineOptions& options, const TransformerConfig& conf
       std::clamp<int64_t>(options.kv_bytes / std::max<int64_t>(1, each), 1, kMost));
 }
 
+std::unique_ptr<PagedKvCache> make_cache(const EngineOptions& options,
+                                         const TransformerConfig& config, int32_t blocks,
+                                         at::ScalarType dtype) {
+  if (options.executor) {
+    return options.executor->make_cache(config, blocks, options.block_size, dtype);
+  }
+  return std::make_unique<PagedKvCache>(config, blocks, options.block_size, dtype);
+}
+
 bool has_linear_attention(const TransformerConfig& config) {
   return std::ranges::any_of(config.layers,
                              [](const LayerConfig& l) { return l.mixer != MixerKind::Attention; });
@@ -80,13 +89,14 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   if (has_linear_attention(config)) options.scheduler.prefix_cache = false;
   // Keys that were rotated for a shorter sequence would disagree with later ones.
   if (dynamic) config.rope.dynamic_length = limits.max_length;
+  if (options.executor) options.attention = options.executor->attention();
   if (!options.attention) options.attention = std::make_shared<PagedAttentionOp>();
   const at::ScalarType dtype = model.parameters().entries().front().tensor.scalar_type();
   const int32_t blocks = count_blocks(options, config, dtype);
   std::unique_ptr<Engine> engine(new Engine(std::move(options), std::move(limits),
                                             std::move(config), dtype, blocks, version, clock));
   ASSIGN_OR_RETURN(PreparedWeights weights, engine->prepare_weights(model.parameters()));
-  engine->model_ = std::move(weights.model_);
+  engine->serve(std::move(weights.model_));
   return engine;
 }
 
@@ -96,7 +106,7 @@ Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig
       limits_(std::move(limits)),
       config_(std::move(config)),
       dtype_(dtype),
-      cache_(std::make_unique<PagedKvCache>(config_, blocks, options_.block_size, dtype)),
+      cache_(make_cache(options_, config_, blocks, dtype)),
       scheduler_(options_.scheduler, blocks, options_.block_size, version),
       version_(version),
       clock_(clock),
@@ -234,8 +244,16 @@ void Engine::tell() {
   }
 }
 
+void Engine::serve(std::unique_ptr<Transformer> model) {
+  if (options_.executor) {
+    options_.executor->install(model_, std::move(model));
+  } else {
+    model_ = std::move(model);
+  }
+}
+
 void Engine::install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode) {
-  model_ = std::move(model);
+  serve(std::move(model));
   version_ = version;
   scheduler_.change_version(version, mode != SwapMode::InFlight);
   scheduler_.pause(false);
@@ -251,6 +269,9 @@ void Engine::install_if_drained() {
 
 Result<PreparedWeights> Engine::prepare_weights(Parameters weights) const {
   RETURN_IF_ERROR(check_tensors(parameter_specs(config_), dtype_, weights));
+  if (options_.executor) {
+    ASSIGN_OR_RETURN(weights, options_.executor->place(config_, weights));
+  }
   auto model =
       std::make_unique<Transformer>(config_, std::move(weights), nullptr, options_.attention);
   if (options_.linear) {

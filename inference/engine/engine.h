@@ -1,6 +1,7 @@
 #pragma once
 #include "inference/engine/generation.h"
 #include "inference/engine/paged_kv_cache.h"
+#include "inference/engine/step_executor.h"
 #include "models/transformer/model.h"
 
 #include <ATen/core/Tensor.h>
@@ -29,6 +30,9 @@ struct EngineOptions {
   std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
   LinearFactory linear;                          ///< null: PlainLinearOp
   std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
+  /// Where it computes; its attention is used instead of the above. Null: the CPU. One engine's
+  /// own.
+  std::shared_ptr<StepExecutor> executor;
 };
 
 /// Weights that are ready to serve in an engine; made by Engine::prepare_weights.
@@ -125,6 +129,7 @@ class Engine {
 
   Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
          at::ScalarType dtype, int32_t blocks, VersionTag version, const Clock& clock);
+  void serve(std::unique_ptr<Transformer> model);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);
   void install_if_drained();
   void end_expired();

@@ -100,11 +100,12 @@ at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
     rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
   }
   cache_->begin(std::move(rows));
-  const at::Tensor hidden = model_->forward(batch, cache_.get());
   std::vector<int64_t> wanted;
   for (const Job& job : jobs) {
     if (job.logits == std::ssize(wanted)) wanted.push_back(job.token);
   }
+  if (options_.executor) return options_.executor->logits(*model_, batch, *cache_, wanted);
+  const at::Tensor hidden = model_->forward(batch, cache_.get());
   if (wanted.empty()) return {};
   return model_->logits(hidden.index_select(0, at::tensor(wanted, at::kLong)))
       .to(at::kFloat)

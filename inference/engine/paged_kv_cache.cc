@@ -8,7 +8,7 @@
 namespace sluice {
 
 PagedKvCache::PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-                           at::ScalarType dtype)
+                           at::ScalarType dtype, at::Device device)
     : block_size_(block_size) {
   for (const LayerConfig& layer : config.layers) {
     Layer& own = layers_.emplace_back();
@@ -16,7 +16,8 @@ PagedKvCache::PagedKvCache(const TransformerConfig& config, int32_t blocks, int3
       linear_layers_ = true;
       continue;
     }
-    own.k = at::empty({blocks, config.kv_heads, block_size, config.head_dim}, dtype);
+    own.k = at::empty({blocks, config.kv_heads, block_size, config.head_dim},
+                      at::TensorOptions(dtype).device(device));
     own.v = at::empty_like(own.k);
   }
 }

@@ -12,7 +12,7 @@ namespace sluice {
 
 /// The memory behind a KvSpace: for each layer that attends, keys and values
 /// [blocks, kv_heads, block_size, head_dim]; for each linear-attention layer, a state by sequence.
-/// The cache of PagedAttentionOp. One thread.
+/// The cache of PagedAttentionOp, on the CPU unless told otherwise. One thread.
 class PagedKvCache : public KvCache {
  public:
   /// One sequence of the batch that is computed next.
@@ -23,7 +23,7 @@ class PagedKvCache : public KvCache {
   };
 
   PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-               at::ScalarType dtype);
+               at::ScalarType dtype, at::Device device = at::kCPU);
 
   /// Bytes of one block in all layers.
   static int64_t block_bytes(const TransformerConfig& config, int32_t block_size,
@@ -37,12 +37,13 @@ class PagedKvCache : public KvCache {
 
   /// Stores k and v [tokens, kv_heads, head_dim] of sequence i behind those it has.
   void store(int64_t layer, int64_t i, const at::Tensor& k, const at::Tensor& v);
-  void copy(std::span<const BlockCopy> copies);
+  virtual void copy(std::span<const BlockCopy> copies);
 
   /// [blocks, kv_heads, block_size, head_dim]; undefined for layers that do not attend.
   [[nodiscard]] const at::Tensor& keys(int64_t layer) const { return layer_at(layer).k; }
   [[nodiscard]] const at::Tensor& values(int64_t layer) const { return layer_at(layer).v; }
   [[nodiscard]] int32_t block_size() const noexcept { return block_size_; }
+  [[nodiscard]] int64_t layers() const noexcept { return static_cast<int64_t>(layers_.size()); }
 
   [[nodiscard]] LinearAttentionState& state(int64_t layer, int64_t i) override;
   /// `child` starts from the states of `parent`.

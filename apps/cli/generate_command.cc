@@ -1,5 +1,5 @@
 #include "apps/cli/commands.h"
-#include "apps/cli/text_model.h"
+#include "apps/cli/loading_options.h"
 #include "apps/observe/progress.h"
 #include "inference/batch/batch_job.h"
 
@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <map>
 #include <memory>
 
 namespace sluice {
@@ -160,17 +159,7 @@ void add_generate_command(CLI::App& app, int& exit_code) {
                    "file of JSON lines, one for each sample; what is there is gone on with")
       ->option_text("FILE");
   add_sampling_options(*command, *options);
-  command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N");
-  const std::map<std::string, WeightFormat> formats = {
-      {"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}};
-  command->add_option("--weights", options->loading.weights, "fp32 (exact), bf16 or int8")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("FORMAT");
-  command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
-      ->check(CLI::Range(1, 1 << 24))
-      ->option_text("N");
+  add_loading_options(*command, options->loading);
   command->add_flag("--ids", options->ids, "print the ids of the new tokens alone");
   command->callback([options, &exit_code] {
     const Status status = generate(*options);

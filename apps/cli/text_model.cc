@@ -1,5 +1,6 @@
 #include "apps/cli/text_model.h"
 
+#include "inference/cuda/devices.h"
 #include "inference/kernels/packed_linear_op.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
@@ -32,15 +33,31 @@ Result<std::vector<int64_t>> ids_of(const Json& list, const char* key) {
   return ids;
 }
 
+/// On the CPU the weights are packed; a device multiplies by them in their own type.
+LinearFactory packing(WeightFormat format) {
+  return [format](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
+    ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
+    return std::shared_ptr<const LinearOp>(std::move(op));
+  };
+}
+
 }  // namespace
 
 Result<TextModel> TextModel::load(const std::string& name, const TextModelOptions& options) {
   static_cast<void>(at::get_num_threads());  // the first call undoes an earlier setting
   at::set_num_threads(options.threads);
+  DeviceOptions how;
+  how.graphs = options.graphs;
+  ASSIGN_OR_RETURN(const auto executor, make_executor(options.device, how));
+  if (executor && options.weights == WeightFormat::Int8) {
+    return invalid_argument("int8 weights are for the CPU; a GPU takes fp32 and bf16");
+  }
   ASSIGN_OR_RETURN(const std::string path, resolve_model(name));
   ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(path));
   ASSIGN_OR_RETURN(auto tokenizer, load_tokenizer(path));
-  ASSIGN_OR_RETURN(const Transformer model, load_transformer(*checkpoint));
+  const bool narrow = executor && options.weights == WeightFormat::Bf16;
+  const at::ScalarType dtype = narrow ? at::kBFloat16 : at::kFloat;
+  ASSIGN_OR_RETURN(const Transformer model, load_transformer(*checkpoint, dtype));
   TextModel out;
   out.tokenizer = std::move(tokenizer);
   out.templates = templates_of(path, *checkpoint);
@@ -48,11 +65,8 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.kv_bytes = options.kv_mib << 20;
   engine.end_tokens = end_tokens_of(*checkpoint);
   engine.tokenizer = out.tokenizer;
-  engine.linear =
-      [format = options.weights](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
-    ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
-    return std::shared_ptr<const LinearOp>(std::move(op));
-  };
+  engine.executor = executor;
+  if (!executor) engine.linear = packing(options.weights);
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =
       std::min(model.config().vocab_size, static_cast<int64_t>(out.tokenizer->vocab_size()));

@@ -16,7 +16,9 @@ namespace sluice {
 struct TextModelOptions {
   int threads = 2;  ///< of the tensor library
   int64_t kv_mib = 1024;
-  WeightFormat weights = WeightFormat::Fp32;  ///< Fp32 is exact mode
+  WeightFormat weights = WeightFormat::Fp32;  ///< Fp32 is exact mode on the CPU
+  std::string device = "cpu";                 ///< or "cuda", "cuda:N"
+  bool graphs = true;                         ///< on a GPU, record steps that only decode
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.

@@ -175,6 +175,7 @@ Result<std::unique_ptr<DeviceBackend>> make_backend(int index) {
     return error(Code::Unavailable, "no GPU {}: this machine has {}", index, count);
   }
   try {
+    at::globalContext().lazyInitDevice(at::kCUDA);
     auto backend = std::make_unique<CudaBackend>(index);
     const c10::OptionalStreamGuard guard(backend->stream());
     if (const int code = cuda::kernels_run(); code != cudaSuccess) {

@@ -31,10 +31,10 @@ EngineOptions on(std::shared_ptr<DeviceExecutor> executor) {
 
 std::vector<Completion> run_mixture(Runner& runner) {
   std::vector<RequestId> ids;
-  GenRequest group = engine_support::drawn_request(engine_support::prompt(21), 12);
+  GenRequest group = engine_support::drawn_request(engine_support::prompt(19), 12);
   group.sampling.n = 3;
   ids.push_back(runner.submit(group));
-  ids.push_back(runner.submit(engine_support::greedy_request(engine_support::prompt(45, 2), 9)));
+  ids.push_back(runner.submit(engine_support::greedy_request(engine_support::prompt(22, 2), 9)));
   for (uint64_t i = 0; i < 3; ++i) {
     ids.push_back(runner.submit(engine_support::drawn_request(
         engine_support::prompt(static_cast<int64_t>(3 + 4 * i), 30 + i), 14, i)));

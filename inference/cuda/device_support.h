@@ -11,7 +11,7 @@ namespace sluice::device_support {
 /// engine_support::options() on an executor.
 EngineOptions on(std::shared_ptr<DeviceExecutor> executor);
 
-/// What a mixture of requests (forks, long and short prompts, drawn and greedy) comes to.
+/// What a mixture of requests (forks, prompts in one and two chunks, drawn and greedy) comes to.
 std::vector<Completion> run_mixture(engine_support::Runner& runner);
 /// The same tokens, and log-probs within `tolerance`.
 void expect_same(const std::vector<Completion>& got, const std::vector<Completion>& want,

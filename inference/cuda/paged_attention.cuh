@@ -1,8 +1,10 @@
 #pragma once
 #include "inference/cuda/paged_attention.h"
 
+#ifdef __CUDACC__  // kernels_on_cpu_test.cc compiles this file as C++, for fp32
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#endif
 
 // Attention of single query tokens over keys in blocks: what decoding does in every layer.
 //
@@ -31,11 +33,13 @@ struct alignas(16) Pack {
 };
 
 __device__ inline float to_float(float x) { return x; }
+__device__ inline void from_float(float x, float& out) { out = x; }
+#ifdef __CUDACC__
 __device__ inline float to_float(__half x) { return __half2float(x); }
 __device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-__device__ inline void from_float(float x, float& out) { out = x; }
 __device__ inline void from_float(float x, __half& out) { out = __float2half_rn(x); }
 __device__ inline void from_float(float x, __nv_bfloat16& out) { out = __float2bfloat16_rn(x); }
+#endif
 
 template <class T>
 __device__ inline void load(const T* from, float (&out)[kVector]) {

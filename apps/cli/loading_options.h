@@ -7,8 +7,8 @@ class App;
 
 namespace sluice {
 
-/// The options of every command that loads a model to generate with: --device, --weights,
-/// --kv-mib, --threads. `options` must outlive the command line.
+/// The options of every command that loads a model to generate with: --device, --weights, --kv,
+/// --kv-mib, --speculate, --threads. `options` must outlive the command line.
 void add_loading_options(CLI::App& command, TextModelOptions& options);
 
 }  // namespace sluice

@@ -1,7 +1,9 @@
 #include "apps/cli/text_model.h"
 
 #include "inference/cuda/devices.h"
+#include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/packed_linear_op.h"
+#include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
@@ -49,8 +51,8 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   DeviceOptions how;
   how.graphs = options.graphs;
   ASSIGN_OR_RETURN(const auto executor, make_executor(options.device, how));
-  if (executor && options.weights == WeightFormat::Int8) {
-    return invalid_argument("int8 weights are for the CPU; a GPU takes fp32 and bf16");
+  if (executor && (options.weights == WeightFormat::Int8 || options.kv == KvFormat::Int8)) {
+    return invalid_argument("int8 is for the CPU; a GPU takes fp32 and bf16");
   }
   ASSIGN_OR_RETURN(const std::string path, resolve_model(name));
   ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(path));
@@ -66,10 +68,22 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.end_tokens = end_tokens_of(*checkpoint);
   engine.tokenizer = out.tokenizer;
   engine.executor = executor;
+  if (!executor) engine.kv_format = options.kv;  // a device keeps them as its weights
+  const bool exact = options.weights == WeightFormat::Fp32 && options.kv == KvFormat::Fp32;
+  engine.attention = std::make_shared<PagedAttentionOp>(exact ? PagedAttentionOp::kNever
+                                                              : PagedAttentionOp::kFastFrom);
   if (!executor) engine.linear = packing(options.weights);
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =
       std::min(model.config().vocab_size, static_cast<int64_t>(out.tokenizer->vocab_size()));
+  if (!options.speculate.empty()) {
+    DraftTarget target;
+    target.model = &model;
+    target.tokenizer = out.tokenizer.get();
+    target.vocabulary = engine.vocabulary;
+    target.linear = engine.linear;
+    ASSIGN_OR_RETURN(engine.drafter, make_drafter(options.speculate, target));
+  }
   ASSIGN_OR_RETURN(out.engine, Engine::create(model, std::move(engine), VersionTag{0, 0, 0, 0},
                                               RealClock::instance()));
   return out;

@@ -1,5 +1,6 @@
 #pragma once
 #include "inference/engine/engine.h"
+#include "inference/kernels/attention_kernels.h"
 #include "inference/kernels/linear_kernels.h"
 #include "models/io/chat/model_templates.h"
 #include "models/tokenizer/tokenizer.h"
@@ -16,9 +17,12 @@ namespace sluice {
 struct TextModelOptions {
   int threads = 2;  ///< of the tensor library
   int64_t kv_mib = 1024;
-  WeightFormat weights = WeightFormat::Fp32;  ///< Fp32 is exact mode on the CPU
-  std::string device = "cpu";                 ///< or "cuda", "cuda:N"
-  bool graphs = true;                         ///< on a GPU, record steps that only decode
+  /// Fp32 with Fp32 keys and values is exact mode on the CPU.
+  WeightFormat weights = WeightFormat::Fp32;
+  KvFormat kv = KvFormat::Fp32;
+  std::string device = "cpu";  ///< or "cuda", "cuda:N"
+  bool graphs = true;          ///< on a GPU, record steps that only decode
+  std::string speculate;       ///< as make_drafter reads it; empty: no drafter
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.

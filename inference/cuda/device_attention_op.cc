@@ -34,7 +34,7 @@ at::Tensor seen_keys(int64_t queries, int64_t keys, int64_t window, const at::De
 /// A chunk of one sequence: q [tokens, heads, head_dim], the last of its `length` tokens.
 at::Tensor attend_chunk(const AttentionSpec& spec, const at::Tensor& q, const at::Tensor& keys,
                         const at::Tensor& values, const at::Tensor& table, int64_t length) {
-  const at::Tensor queries = q.transpose(0, 1).unsqueeze(0);
+  const at::Tensor queries = q.to(keys.scalar_type()).transpose(0, 1).unsqueeze(0);
   const at::Tensor k = gather_blocks(keys, table, length);
   const at::Tensor v = gather_blocks(values, table, length);
   at::Tensor out;
@@ -48,7 +48,7 @@ at::Tensor attend_chunk(const AttentionSpec& spec, const at::Tensor& q, const at
     out = at::scaled_dot_product_attention(queries, k, v, mask, 0.0, causal, spec.scale,
                                            spec.heads != spec.kv_heads);
   }
-  return out.squeeze(0).transpose(0, 1);
+  return out.squeeze(0).transpose(0, 1).to(q.scalar_type());
 }
 
 }  // namespace

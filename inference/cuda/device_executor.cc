@@ -46,8 +46,8 @@ std::shared_ptr<const AttentionOp> DeviceExecutor::attention() const {
 
 std::unique_ptr<PagedKvCache> DeviceExecutor::make_cache(const TransformerConfig& config,
                                                          int32_t blocks, int32_t block_size,
-                                                         at::ScalarType dtype) {
-  return std::make_unique<DeviceKvCache>(config, blocks, block_size, dtype, backend_);
+                                                         KvFormat format) {
+  return std::make_unique<DeviceKvCache>(config, blocks, block_size, format, backend_);
 }
 
 Result<Parameters> DeviceExecutor::place(const TransformerConfig& config,

@@ -41,7 +41,7 @@ class DeviceExecutor : public StepExecutor {
   [[nodiscard]] std::shared_ptr<const AttentionOp> attention() const override;
   [[nodiscard]] std::unique_ptr<PagedKvCache> make_cache(const TransformerConfig& config,
                                                          int32_t blocks, int32_t block_size,
-                                                         at::ScalarType dtype) override;
+                                                         KvFormat format) override;
   [[nodiscard]] Result<Parameters> place(const TransformerConfig& config,
                                          const Parameters& weights) const override;
   void install(std::unique_ptr<Transformer>& serving, std::unique_ptr<Transformer> next) override;

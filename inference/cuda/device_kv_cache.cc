@@ -8,8 +8,8 @@
 namespace sluice {
 
 DeviceKvCache::DeviceKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-                             at::ScalarType dtype, std::shared_ptr<const DeviceBackend> backend)
-    : PagedKvCache(config, blocks + 1, block_size, dtype, backend->device()),
+                             KvFormat format, std::shared_ptr<const DeviceBackend> backend)
+    : PagedKvCache(config, blocks + 1, block_size, format, backend->device()),
       backend_(std::move(backend)),
       spare_(blocks) {}
 

@@ -11,7 +11,7 @@ namespace sluice {
 class DeviceKvCache : public PagedKvCache {
  public:
   DeviceKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-                at::ScalarType dtype, std::shared_ptr<const DeviceBackend> backend);
+                KvFormat format, std::shared_ptr<const DeviceBackend> backend);
 
   void copy(std::span<const BlockCopy> copies) override;
 

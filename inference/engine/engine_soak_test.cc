@@ -1,6 +1,8 @@
 // Storms: requests that come, are aborted, preempted and meet new weights at random moments.
 #include "dataflow/base/random.h"
 #include "inference/engine/engine_support.h"
+#include "inference/speculation/history_drafter.h"
+#include "inference/speculation/jacobi_drafter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +14,10 @@ using namespace engine_support;  // NOLINT(google-build-using-namespace)
 
 class Storm {
  public:
-  Storm(const Transformer& model, uint64_t seed) : model_(model), key_(seed) {
+  Storm(const Transformer& model, uint64_t seed, std::shared_ptr<Drafter> drafter = nullptr)
+      : model_(model), key_(seed) {
     EngineOptions o = options();
+    o.drafter = std::move(drafter);
     o.blocks = 14;
     o.scheduler.token_budget = 11;
     o.scheduler.long_prefill = 5;
@@ -22,6 +26,9 @@ class Storm {
     SLUICE_CHECK(engine.ok()) << engine.status().message();
     engine_ = *std::move(engine);
   }
+
+  /// Guesses that were right.
+  [[nodiscard]] int64_t accepted() const { return engine_->stats().accepted_tokens; }
 
   void run(int requests) {
     while (submitted_ < requests) {
@@ -116,6 +123,15 @@ TEST(EngineSoak, NoBlockIsLostInAStormOfAborts) {
   const Transformer m = model();
   ASSERT_NO_FATAL_FAILURE(Storm(m, 1).run(500));
   ASSERT_NO_FATAL_FAILURE(Storm(m, 2).run(500));
+}
+
+TEST(EngineSoak, GuessesDoNoHarm) {
+  const Transformer m = model();
+  Storm history(m, 4, std::make_shared<HistoryDrafter>());
+  ASSERT_NO_FATAL_FAILURE(history.run(500));
+  EXPECT_GT(history.accepted(), 20);
+  Storm jacobi(m, 5, std::make_shared<JacobiDrafter>());
+  ASSERT_NO_FATAL_FAILURE(jacobi.run(300));
 }
 
 TEST(EngineSoak, ModelsWithStatesLoseNoneEither) {

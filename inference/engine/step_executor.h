@@ -21,7 +21,7 @@ class StepExecutor {
   /// The memory of `blocks` blocks; called once.
   [[nodiscard]] virtual std::unique_ptr<PagedKvCache> make_cache(const TransformerConfig& config,
                                                                  int32_t blocks, int32_t block_size,
-                                                                 at::ScalarType dtype) = 0;
+                                                                 KvFormat format) = 0;
   /// Copies of weights where they may serve; complete when it returns. Any thread.
   [[nodiscard]] virtual Result<Parameters> place(const TransformerConfig& config,
                                                  const Parameters& weights) const = 0;

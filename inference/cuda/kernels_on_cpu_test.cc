@@ -14,12 +14,11 @@
 #include <thread>
 #include <vector>
 
-// NOLINTBEGIN(bugprone-reserved-identifier)
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 #define __global__
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(threads)
-// NOLINTEND(bugprone-reserved-identifier)
 
 namespace {
 
@@ -48,6 +47,7 @@ float __shfl_xor_sync(unsigned /*mask*/, float x, int step) {
   warp.arrive_and_wait();
   return theirs;
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 /// The kernel over a grid, one thread block after the other; `shares`: it has shared memory.
 void launch(const Place& grid, bool shares, const std::function<void()>& kernel) {

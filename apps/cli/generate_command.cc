@@ -1,5 +1,5 @@
 #include "apps/cli/commands.h"
-#include "apps/cli/text_model.h"
+#include "apps/cli/loading_options.h"
 #include "apps/observe/progress.h"
 #include "dataflow/base/files.h"
 #include "inference/batch/batch_job.h"
@@ -180,17 +180,7 @@ void add_generate_command(CLI::App& app, int& exit_code) {
                    "file of JSON lines, one for each sample; what is there is gone on with")
       ->option_text("FILE");
   add_sampling_options(*command, *options);
-  command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N");
-  add_format_options(*command, options->loading);
-  command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
-      ->check(CLI::Range(1, 1 << 24))
-      ->option_text("N");
-  command
-      ->add_option("--speculate", options->loading.speculate,
-                   "guess tokens ahead: ngram, suffix, jacobi, draft=MODEL or heads=FILE")
-      ->option_text("HOW");
+  add_loading_options(*command, options->loading);
   command->add_flag("--ids", options->ids, "print the ids of the new tokens alone");
   command->callback([options, &exit_code] {
     const Status status = generate(*options);

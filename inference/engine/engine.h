@@ -1,6 +1,7 @@
 #pragma once
 #include "inference/engine/generation.h"
 #include "inference/engine/paged_kv_cache.h"
+#include "inference/engine/step_executor.h"
 #include "inference/sampler/constraint/mask_pool.h"
 #include "inference/speculation/drafter.h"
 #include "models/transformer/model.h"
@@ -41,6 +42,9 @@ struct EngineOptions {
   std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
   LinearFactory linear;                          ///< null: PlainLinearOp
   std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
+  /// Where it computes; its attention is used instead of the above. Null: the CPU. One engine's
+  /// own.
+  std::shared_ptr<StepExecutor> executor;
   /// Takes the weights that no longer serve after a swap, for another thread to free; null: the
   /// swap frees them.
   std::function<void(PreparedWeights)> retire;
@@ -146,6 +150,8 @@ class Engine {
          const Clock& clock);
   /// The masks of a request's constraint; null when it has none.
   std::shared_ptr<ConstraintMasks> masks_of(const GenRequest& request, const StopRules& rules);
+  /// Returns the model that no longer serves, if its memory is not used again.
+  std::unique_ptr<Transformer> serve(std::unique_ptr<Transformer> model);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);
   void install_if_drained();
   void end_expired();

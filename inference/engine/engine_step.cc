@@ -112,7 +112,6 @@ Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>&
     rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
   }
   cache_->begin(std::move(rows));
-  const at::Tensor hidden = model_->forward(batch, cache_.get());
   std::vector<int64_t> wanted;
   for (const Job& job : jobs) {
     if (job.logits < std::ssize(wanted)) continue;
@@ -120,6 +119,11 @@ Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>&
   }
   StepOutput output;
   output.vocabulary = limits_.vocabulary;
+  if (options_.executor) {
+    output.logits = options_.executor->logits(*model_, batch, *cache_, wanted);
+    return output;
+  }
+  const at::Tensor hidden = model_->forward(batch, cache_.get());
   if (wanted.empty()) return output;
   const at::Tensor states = hidden.index_select(0, at::tensor(wanted, at::kLong));
   output.logits = model_->logits(states).to(at::kFloat).contiguous();

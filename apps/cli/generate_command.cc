@@ -100,6 +100,11 @@ Status generate_file(const GenerateOptions& options, TextModel& model) {
   if (done.earlier == done.prompts) {
     std::fprintf(stderr, "%s is complete already\n", batch.output.c_str());
   }
+  if (done.failed > 0) {
+    std::fprintf(stderr, "%lld of %lld prompts failed: see \"error\" in %s\n",
+                 static_cast<long long>(done.failed),
+                 static_cast<long long>(done.prompts - done.earlier), batch.output.c_str());
+  }
   return {};
 }
 

@@ -3,7 +3,10 @@
 #include "dataflow/base/random.h"
 
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +25,9 @@ Result<std::string> read_all(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file.is_open() || file.bad()) return error(Code::NotFound, "{}: cannot be read", path);
+  std::error_code failed;
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path, failed))
+    return error(Code::NotFound, "{}: cannot be read", path);
   return text.str();
 }
 
@@ -57,20 +62,31 @@ Json line_of(int64_t index, const Sample& sample) {
   return json;
 }
 
-/// The output file, written at its end.
+/// The output file, written at its end. Nobody else's as long as this lives.
 class Output {
  public:
-  static Result<Output> open(const std::string& path, int64_t keep) {
-    std::error_code failed;
-    if (std::filesystem::exists(path, failed)) {
-      std::filesystem::resize_file(path, static_cast<uintmax_t>(keep), failed);
-      if (failed) return error(Code::Unavailable, "{}: {}", path, failed.message());
-    }
+  /// Creates it when it is not there; changes nothing else.
+  static Result<Output> open(const std::string& path) {
     Output out;
     out.path_ = path;
     out.file_.reset(std::fopen(path.c_str(), "ab"));
     if (!out.file_) return error(Code::Unavailable, "{}: {}", path, std::strerror(errno));
+    // Two runs that write to one file would mix their lines.
+    if (::flock(::fileno(out.file_.get()), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      return error(Code::FailedPrecondition, "{}: another run writes to it", path);
+    }
     return out;
+  }
+
+  /// Whether it has content that can be gone on with; devices and pipes have none.
+  [[nodiscard]] bool keeps() const {
+    std::error_code failed;
+    return std::filesystem::is_regular_file(path_, failed);
+  }
+  /// Forgets what lies behind the first `bytes`.
+  Status cut(int64_t bytes) {
+    if (::ftruncate(::fileno(file_.get()), bytes) == 0) return {};
+    return error(Code::Unavailable, "{}: {}", path_, std::strerror(errno));
   }
 
   Status write(const std::string& text) {
@@ -88,6 +104,15 @@ class Output {
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+/// Whether a line is what this job writes for this sample.
+bool is_sample(const Json& json, int64_t index, int64_t sample) {
+  const auto equals = [&](const char* key, int64_t want) {
+    const auto at = json.find(key);
+    return at != json.end() && at->is_number_integer() && at->get<int64_t>() == want;
+  };
+  return json.is_object() && equals("index", index) && equals("sample", sample);
+}
 
 class Job {
  public:
@@ -176,17 +201,26 @@ Result<BatchResume> find_resume(std::string_view content, int32_t samples) {
   BatchResume resume;
   int64_t line = 0;
   for (size_t begin = 0; begin < content.size(); ++line) {
+    const int64_t index = line / samples;
+    const int64_t sample = line % samples;
     const size_t end = content.find('\n', begin);
-    if (end == std::string_view::npos) break;  // cut in the middle
-    const Json json = Json::parse(content.substr(begin, end - begin), nullptr, false);
-    const bool ours = json.is_object() && json.value("index", int64_t{-1}) == line / samples &&
-                      json.value("sample", int64_t{-1}) == line % samples;
+    const std::string_view text = content.substr(begin, end - begin);
+    bool ours = false;
+    if (end == std::string_view::npos) {
+      // Cut in the middle: what is there must be the beginning of a line of ours all the same.
+      const std::string head = fmt::format(R"({{"index":{},"sample":{},"text":)", index, sample);
+      const size_t n = std::min(head.size(), text.size());
+      ours = text.substr(0, n) == head.substr(0, n);
+    } else {
+      ours = is_sample(Json::parse(text, nullptr, false), index, sample);
+    }
     if (!ours) {
       return invalid_argument("line {} is not sample {} of prompt {}: made by another run",
-                              line + 1, line % samples, line / samples);
+                              line + 1, sample, index);
     }
+    if (end == std::string_view::npos) break;
     begin = end + 1;
-    if (line % samples == samples - 1) {
+    if (sample == samples - 1) {
       ++resume.prompts;
       resume.bytes = static_cast<int64_t>(begin);
     }
@@ -197,25 +231,24 @@ Result<BatchResume> find_resume(std::string_view content, int32_t samples) {
 Result<BatchProgress> run_batch(Engine& engine, const BatchOptions& options,
                                 const EncodePrompt& encode,
                                 const std::function<void(const BatchProgress&)>& progress) {
-  if (options.sampling.n < 1) return invalid_argument("{} samples", options.sampling.n);
+  // A fault of all prompts must not become a file of failures.
+  RETURN_IF_ERROR(engine.check_sampling(options.sampling));
   ASSIGN_OR_RETURN(const std::vector<Json> lines, read_lines(options.input));
-  BatchResume resume;
-  std::error_code failed;
-  if (std::filesystem::exists(options.output, failed)) {
-    ASSIGN_OR_RETURN(const std::string content, read_all(options.output));
-    auto found = find_resume(content, options.sampling.n);
-    if (!found.ok()) return found.status().with_context(options.output);
-    resume = *found;
-  }
+  ASSIGN_OR_RETURN(Output output, Output::open(options.output));
   BatchProgress out;
   out.prompts = std::ssize(lines);
-  out.done = resume.prompts;
-  out.earlier = resume.prompts;
-  if (out.done > out.prompts) {
-    return invalid_argument("{} has {} prompts, {} only {}", options.output, out.done,
-                            options.input, out.prompts);
+  if (output.keeps()) {
+    ASSIGN_OR_RETURN(const std::string content, read_all(options.output));
+    const auto found = find_resume(content, options.sampling.n);
+    if (!found.ok()) return found.status().with_context(options.output);
+    out.done = found->prompts;
+    out.earlier = found->prompts;
+    if (out.done > out.prompts) {
+      return invalid_argument("{} has {} prompts, {} only {}", options.output, out.done,
+                              options.input, out.prompts);
+    }
+    RETURN_IF_ERROR(output.cut(found->bytes));
   }
-  ASSIGN_OR_RETURN(Output output, Output::open(options.output, resume.bytes));
   Job job(engine, options, encode, std::move(output));
   const Status status = job.run(lines, out, progress);
   // What is under way refers to the job.

@@ -16,7 +16,7 @@ struct BatchOptions {
   std::string output;       ///< one line for each sample of each prompt, in the order of the input
   SamplingParams sampling;  ///< of all prompts; its seed does not count
   uint64_t seed = 0;        ///< a prompt's seed comes from this one and its number
-  int64_t ahead = 64;       ///< prompts that are computed before the first of them is written
+  int64_t ahead = 512;      ///< prompts that are computed before the first of them is written
 };
 
 struct BatchProgress {
@@ -38,8 +38,9 @@ using EncodePrompt = std::function<Result<std::vector<int64_t>>(const nlohmann::
 /// `index` is the number of the line, from 0. A prompt that fails has an "error" instead. Lines
 /// appear in order, so that a run that was cut off goes on behind the last whole prompt of the
 /// output and writes what it would have written (in exact mode bit for bit). `progress` is called
-/// after every step. InvalidArgument names the line when the input is no JSON, or when the output
-/// was made with another number of samples (it is left as it is).
+/// after every step. InvalidArgument when no prompt could be sampled so, names the line when the
+/// input is no JSON, or when the output was made with another number of samples or is no output of
+/// ours (it is left as it is). FailedPrecondition when another run writes to the output.
 Result<BatchProgress> run_batch(Engine& engine, const BatchOptions& options,
                                 const EncodePrompt& encode,
                                 const std::function<void(const BatchProgress&)>& progress = {});

@@ -123,5 +123,52 @@ TEST_F(BatchJob, BadLinesAreNamedAndBadPromptsAreWritten) {
   EXPECT_THAT(output(), HasSubstr(R"("index":3,"sample":1)"));
 }
 
+TEST_F(BatchJob, FilesThatAreNoOutputAreLeftAlone) {
+  for (const std::string other :
+       {"notes without an end of line", "{\"index\": \"x\"}\n", "{\"index\": 0}\n", "\n",
+        "{\"index\":0,\"sample\":1,\"text\":", "[0, 0]\n", "\xff\xfe"}) {
+    write(options_.output, other);
+    EXPECT_THAT(run().status().message(), HasSubstr("line 1 is not sample 0 of prompt 0")) << other;
+    EXPECT_EQ(output(), other);
+  }
+}
+
+TEST_F(BatchJob, OneRunWritesToAnOutput) {
+  std::string second;
+  Runner outer(model(), exact_options());
+  const EncodePrompt encode = [&](const Json& line) -> Result<std::vector<int64_t>> {
+    if (second.empty()) second = run().status().message();  // while the first is under way
+    return line["ids"].get<std::vector<int64_t>>();
+  };
+  ASSERT_TRUE(run_batch(outer.engine(), options_, encode).ok());
+  EXPECT_THAT(second, HasSubstr("another run writes to it"));
+  EXPECT_EQ(run()->earlier, 7) << "whole, and free again";
+}
+
+TEST_F(BatchJob, ParametersThatFailEveryPromptFailTheJob) {
+  options_.sampling.top_p = 1.5F;
+  EXPECT_THAT(run().status().message(), HasSubstr("top_p"));
+  options_.sampling.top_p = 1;
+  options_.sampling.n = 1000;
+  EXPECT_THAT(run().status().message(), HasSubstr("1000 samples"));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+TEST_F(BatchJob, AFullDiskEndsItAndTheRestFollowsLater) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  Runner runner(model(), exact_options());
+  const EncodePrompt encode = [](const Json& line) -> Result<std::vector<int64_t>> {
+    return line["ids"].get<std::vector<int64_t>>();
+  };
+  BatchOptions full = options_;
+  full.output = "/dev/full";
+  const auto status = run_batch(runner.engine(), full, encode).status();
+  EXPECT_EQ(status.code(), Code::ResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("/dev/full: No space left on device"));
+  EXPECT_TRUE(runner.engine().check().ok()) << "every block is free";
+  EXPECT_FALSE(runner.engine().busy());
+  EXPECT_TRUE(run_batch(runner.engine(), options_, encode).ok());
+}
+
 }  // namespace
 }  // namespace sluice

@@ -82,6 +82,12 @@ std::vector<Engine::Job> Engine::jobs_of(const StepPlan& plan) {
 
 at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
   const at::NoGradGuard no_grad;
+  // Before all that may fail: restore() takes back what this begins, not an earlier step.
+  std::vector<PagedKvCache::Row> rows;
+  for (const StepRow& row : plan.rows) {
+    rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
+  }
+  cache_->begin(std::move(rows));
   cache_->copy(plan.copies);
   PackedBatch batch;
   batch.tokens = at::empty({plan.tokens}, at::kLong);
@@ -89,7 +95,6 @@ at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
   batch.cu_seqlens.push_back(0);
   auto* tokens = batch.tokens.mutable_data_ptr<int64_t>();
   auto* positions = batch.positions.mutable_data_ptr<int64_t>();
-  std::vector<PagedKvCache::Row> rows;
   for (const StepRow& row : plan.rows) {
     const std::vector<int64_t>& known = scheduler_.tokens(row.sequence);
     for (int64_t at = row.begin; at < row.end; ++at) {
@@ -97,9 +102,7 @@ at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
       *positions++ = at;
     }
     batch.cu_seqlens.push_back(batch.cu_seqlens.back() + row.end - row.begin);
-    rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
   }
-  cache_->begin(std::move(rows));
   const at::Tensor hidden = model_->forward(batch, cache_.get());
   std::vector<int64_t> wanted;
   for (const Job& job : jobs) {

@@ -46,14 +46,16 @@ Result<std::vector<Json>> read_lines(const std::string& path) {
   return lines;
 }
 
-Json line_of(int64_t index, const Sample& sample) {
+/// `like`: the sample that this one was pruned for; -1: none.
+Json line_of(int64_t index, const Sample& sample, int32_t like) {
   Json json;
   json["index"] = index;
   json["sample"] = sample.index;
   json["text"] = sample.text;
   json["token_ids"] = sample.tokens;
   json["logprobs"] = sample.logprobs;
-  json["finish_reason"] = name(sample.reason);
+  json["finish_reason"] = like < 0 ? name(sample.reason) : "pruned";
+  if (like >= 0) json["like"] = like;
   json["versions"] = Json::array();
   for (const VersionRun& run : sample.versions) {
     json["versions"].push_back(Json::array({run.start, run.version.to_string()}));
@@ -114,6 +116,61 @@ bool is_sample(const Json& json, int64_t index, int64_t sample) {
   return json.is_object() && equals("index", index) && equals("sample", sample);
 }
 
+/// The samples of one prompt that are watched while they come.
+class Watched {
+ public:
+  Watched(const PruneOptions& options, int32_t samples)
+      : after_(options.after),
+        pruner_(options, samples),
+        beginnings_(static_cast<size_t>(samples)),
+        like_(static_cast<size_t>(samples), -1) {}
+
+  /// The samples that need not go on.
+  std::vector<int32_t> add(const TokenEvent& event) {
+    const auto sample = static_cast<int32_t>(event.sample);
+    Beginning& beginning = beginnings_[event.sample];
+    if (beginning.tokens < after_) {
+      ++beginning.tokens;
+      beginning.text += event.text;
+    }
+    beginning.ended = event.finish != FinishReason::None;
+    auto found = pruner_.add(sample, event.token.token);
+    if (beginning.ended) {
+      const auto more = pruner_.end(sample);
+      found.insert(found.end(), more.begin(), more.end());
+    }
+    std::vector<int32_t> over;
+    for (const auto& duplicate : found) {
+      like_[static_cast<size_t>(duplicate.sample)] = duplicate.of;
+      if (!beginnings_[static_cast<size_t>(duplicate.sample)].ended)
+        over.push_back(duplicate.sample);
+    }
+    return over;
+  }
+
+  /// Cuts a pruned sample to what it was judged by: how far it came meanwhile is chance.
+  void cut(Sample& sample) const {
+    if (like_[sample.index] < 0) return;
+    const auto size = static_cast<size_t>(after_);
+    sample.tokens.resize(size);
+    sample.logprobs.resize(size);
+    std::erase_if(sample.versions, [&](const VersionRun& run) { return run.start >= after_; });
+    sample.text = beginnings_[sample.index].text;
+  }
+  [[nodiscard]] const std::vector<int32_t>& like() const noexcept { return like_; }
+
+ private:
+  struct Beginning {
+    int64_t tokens = 0;
+    std::string text;
+    bool ended = false;
+  };
+  int64_t after_;
+  TracePruner pruner_;
+  std::vector<Beginning> beginnings_;
+  std::vector<int32_t> like_;
+};
+
 class Job {
  public:
   Job(Engine& engine, const BatchOptions& options, const EncodePrompt& encode, Output output)
@@ -160,8 +217,25 @@ class Job {
         RandomKey(options_.seed).split("prompt").word(static_cast<uint64_t>(index));
     request.order = index;
     GenListener listener;
-    listener.on_token = [this](const TokenEvent&) { ++tokens_; };
-    listener.on_done = [this, index](Completion done) { ready_[index] = std::move(done.samples); };
+    std::shared_ptr<Watched> watched;
+    if (options_.prune.after > 0 && options_.sampling.n > 1) {
+      watched = std::make_shared<Watched>(options_.prune, options_.sampling.n);
+    }
+    listener.on_token = [this, watched](const TokenEvent& event) {
+      ++tokens_;
+      if (!watched) return;
+      for (const int32_t sample : watched->add(event)) {
+        static_cast<void>(
+            engine_.finish(event.request, static_cast<uint32_t>(sample), FinishReason::Abort));
+      }
+    };
+    listener.on_done = [this, index, watched](Completion done) {
+      if (watched) {
+        for (Sample& sample : done.samples) watched->cut(sample);
+        like_[index] = watched->like();
+      }
+      ready_[index] = std::move(done.samples);
+    };
     const auto id = engine_.submit(std::move(request), std::move(listener));
     if (id.status().code() == Code::Unavailable) return false;
     if (!id.ok()) fail(index, id.status());
@@ -173,9 +247,13 @@ class Job {
          it = ready_.find(progress.done)) {
       std::string text;
       bool failed = false;
+      const std::vector<int32_t> like = like_[progress.done];
+      like_.erase(progress.done);
       for (const Sample& sample : it->second) {
         failed = failed || sample.reason == FinishReason::Failed;
-        text += line_of(progress.done, sample)
+        const int32_t of = like.empty() ? -1 : like[sample.index];
+        progress.pruned += of < 0 ? 0 : 1;
+        text += line_of(progress.done, sample, of)
                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
         text += '\n';
       }
@@ -192,6 +270,7 @@ class Job {
   const EncodePrompt& encode_;
   Output output_;
   std::map<int64_t, std::vector<Sample>> ready_;
+  std::map<int64_t, std::vector<int32_t>> like_;  ///< of those, where samples are pruned
   int64_t tokens_ = 0;
 };
 
@@ -233,6 +312,7 @@ Result<BatchProgress> run_batch(Engine& engine, const BatchOptions& options,
                                 const std::function<void(const BatchProgress&)>& progress) {
   // A fault of all prompts must not become a file of failures.
   RETURN_IF_ERROR(engine.check_sampling(options.sampling));
+  RETURN_IF_ERROR(check(options.prune));
   ASSIGN_OR_RETURN(const std::vector<Json> lines, read_lines(options.input));
   ASSIGN_OR_RETURN(Output output, Output::open(options.output));
   BatchProgress out;

@@ -170,5 +170,49 @@ TEST_F(BatchJob, AFullDiskEndsItAndTheRestFollowsLater) {
   EXPECT_TRUE(run_batch(runner.engine(), options_, encode).ok());
 }
 
+TEST_F(BatchJob, PrunedSamplesEndEarlyAndTheSameWhateverTheBatch) {
+  options_.sampling.n = 4;
+  options_.sampling.max_tokens = 20;
+  options_.sampling.temperature = 0.02F;  // many of them begin alike
+  options_.prune.after = 6;
+  options_.prune.similarity = 0.9;
+  const auto done = run();
+  ASSERT_TRUE(done.ok()) << done.status().message();
+  EXPECT_GT(done->pruned, 0);
+  EXPECT_LT(done->tokens, 7 * 4 * 20);
+  const std::string together = output();
+  int64_t pruned = 0;
+  std::istringstream lines(together);
+  std::vector<Json> prompt;
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    if (json["sample"] == 0) prompt.clear();
+    prompt.push_back(json);
+    if (json["finish_reason"] != "pruned") {
+      EXPECT_EQ(json["token_ids"].size(), 20U);
+      EXPECT_FALSE(json.contains("like"));
+      continue;
+    }
+    ++pruned;
+    EXPECT_EQ(json["token_ids"].size(), 6U);
+    EXPECT_EQ(json["logprobs"].size(), 6U);
+    const Json& other = prompt.at(json["like"].get<size_t>());
+    EXPECT_EQ(other["finish_reason"], "length") << "the first of its cluster goes on";
+    EXPECT_LT(other["sample"], json["sample"]);
+  }
+  EXPECT_EQ(pruned, done->pruned);
+  // One prompt after the other.
+  options_.ahead = 1;
+  std::filesystem::remove(options_.output);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(output(), together);
+  // And behind a cut.
+  write(options_.output, together.substr(0, together.size() / 2));
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(output(), together);
+  options_.prune.similarity = 2;
+  EXPECT_THAT(run().status().message(), HasSubstr("similarity"));
+}
+
 }  // namespace
 }  // namespace sluice

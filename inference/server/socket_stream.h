@@ -27,8 +27,8 @@ class SocketStream final : public httplib::Stream {
   /// Waits for the first byte of a request; false when there will be none, or `drain_fd` became
   /// readable first. From then on head_bytes can be read, and for request_ms.
   bool wait_request(int idle_ms, int drain_fd);
-  /// So many more bytes of this request can be read: its body.
-  void allow(size_t bytes) noexcept { left_ += bytes; }
+  /// From here on so many bytes of this request can be read: its body.
+  void allow(size_t bytes) noexcept { left_ = bytes; }
   /// The request was longer than allowed.
   [[nodiscard]] bool exceeded() const noexcept { return exceeded_; }
   /// Ends the answer and reads what the client still sends, for a moment: closing before it is

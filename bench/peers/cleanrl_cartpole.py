@@ -92,9 +92,9 @@ def train(s):
     return windows.rates
 
 
-best, rates = peer.sweep(args, train, {"vec": (args.vec, ("sync", "native")),
+best, rates = peer.sweep(args, train, {"vec": (args.vec, (args.vec,)),
                                        "envs": (args.envs, peer.SWEEP_ENVS),
                                        "threads": (args.threads, peer.SWEEP_THREADS)})
-peer.emit("cleanrl-style", "own loop after CleanRL's ppo.py", "train_steps_per_second", "steps/s",
+peer.emit("cleanrl-style" + ("-numpy-env" if args.vec == "native" else ""), "own loop after CleanRL's ppo.py", "train_steps_per_second", "steps/s",
           {**best, "horizon": HORIZON, "epochs": EPOCHS, "minibatches": MINIBATCHES,
            "seed": args.seed, "seconds": args.seconds}, rates)

@@ -63,7 +63,7 @@ TEST(LlmServer, StreamsTheSameTextPieceByPiece) {
     }
   }
   for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(texts[i], whole["choices"][i]["text"]);
+    EXPECT_EQ(whole["choices"][i]["text"], texts[i]);
     EXPECT_EQ(ids[i], whole["choices"][i]["token_ids"]);
   }
   EXPECT_NE(ids[0], ids[1]) << "two samples";
@@ -115,7 +115,7 @@ TEST(LlmServer, ChatStreamsDeltas) {
     text += event["choices"][0]["delta"].value("content", "");
     EXPECT_EQ(event["id"], events.front()["id"]);
   }
-  EXPECT_EQ(text, whole["choices"][0]["message"]["content"]);
+  EXPECT_EQ(whole["choices"][0]["message"]["content"], text);
   EXPECT_EQ(events.back()["choices"][0]["finish_reason"], "length");
   EXPECT_TRUE(events.front()["choices"][0]["finish_reason"].is_null());
 }
@@ -139,7 +139,7 @@ TEST(LlmServer, StopStringsEndTheTextAndAreNotShown) {
   for (const json& event : server.post("/v1/completions", streamed).events()) {
     pieces += event["choices"][0]["text"].get<std::string>();
   }
-  EXPECT_EQ(pieces, cut["choices"][0]["text"]);
+  EXPECT_EQ(cut["choices"][0]["text"], pieces);
   json with = request;
   with["include_stop_str_in_output"] = true;
   EXPECT_EQ(server.post("/v1/completions", with).json()["choices"][0]["text"],

@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -70,9 +71,17 @@ Builder alignment(uint32_t value) {
   return b;
 }
 
-TEST(GgufHeader, EveryMalformedFileHasItsOwnMessage) {
+/// The most memory this process ever held, in KiB.
+int64_t peak_kib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+TEST(GgufHeader, EveryMalformedFileHasItsOwnMessageAndTakesNoMemory) {
   Builder b;
   EXPECT_THAT(message(b), HasSubstr("ends inside the magic"));
+  const int64_t before = peak_kib();
   EXPECT_THAT(message(b.put<uint32_t>(1).put<uint64_t>(0)), HasSubstr("not a GGUF file"));
   EXPECT_THAT(message(b.head(0, 0, 1)), HasSubstr("version 1"));
   EXPECT_THAT(message(b.head(0, 0, 3U << 24)), HasSubstr("big-endian"));
@@ -114,6 +123,7 @@ TEST(GgufHeader, EveryMalformedFileHasItsOwnMessage) {
   nested.head(0, 1).text("k").put<uint32_t>(9);
   for (int depth = 0; depth < 1000; ++depth) nested.put<uint32_t>(9).put<uint64_t>(1);
   EXPECT_THAT(message(nested), HasSubstr("deeper than"));
+  EXPECT_LT(peak_kib() - before, 10 * 1024);
 }
 
 TEST(GgufHeader, EveryCutOfARealFileIsRefused) {

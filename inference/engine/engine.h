@@ -110,7 +110,8 @@ class Engine {
   [[nodiscard]] bool swap_pending() const noexcept { return next_ != nullptr; }
   [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
 
-  /// Tokens of the longest sequence that can be served: by the options, and by the blocks there are.
+  /// Tokens of the longest sequence that can be served: by the options, and by the blocks there
+  /// are.
   [[nodiscard]] int64_t longest_sequence() const noexcept;
   [[nodiscard]] const Transformer& model() const noexcept { return *model_; }
   [[nodiscard]] EngineStats stats() const;

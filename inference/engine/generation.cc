@@ -25,10 +25,10 @@ Status check(const GenRequest& request, const GenerationLimits& limits) {
     return invalid_argument("the prompt has {} tokens, the model takes {} with the output",
                             prompt + generated, limits.max_length);
   }
-  if (request.first_sample > std::numeric_limits<uint32_t>::max() -
-                                 static_cast<uint32_t>(request.sampling.n)) {
-    return invalid_argument("sample {} and {} more: their numbers do not fit",
-                            request.first_sample, request.sampling.n);
+  if (request.first_sample >
+      std::numeric_limits<uint32_t>::max() - static_cast<uint32_t>(request.sampling.n)) {
+    return invalid_argument("sample {} and {} more: their numbers do not fit", request.first_sample,
+                            request.sampling.n);
   }
   if (generated > 0 && generated >= request.sampling.max_tokens) {
     return invalid_argument("{} tokens are generated already, max_tokens is {}", generated,

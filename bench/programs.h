@@ -22,5 +22,6 @@ Result<Report> run_decode_256(const BenchOptions& options);
 Result<Report> run_prefill(const BenchOptions& options);
 Result<Report> run_group(const BenchOptions& options);
 Result<Report> run_prefix(const BenchOptions& options);
+Result<Report> run_spec(const BenchOptions& options);
 
 }  // namespace sluice::bench

@@ -30,6 +30,7 @@ const std::vector<Bench>& benches() {
       {"prefill", "tokens/s of the engine over prompts of 2,048 tokens", run_prefill},
       {"group", "64 prompts x 8 samples, forked, beside the same without forking", run_group},
       {"prefix", "seconds to the first token behind a shared prefix", run_prefix},
+      {"spec", "tokens/s with n-gram guesses, beside the same without", run_spec},
   };
   return all;
 }

@@ -1,6 +1,8 @@
 #include "workers/llm_engine.h"
 
 #include "dataflow/base/log.h"
+#include "inference/kernels/kv_store.h"
+#include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
@@ -27,6 +29,13 @@ SwapMode mode_of(Swap swap) {
   return SwapMode::Resume;
 }
 
+Result<KvFormat> kv_format_of(const std::string& text) {
+  for (const KvFormat format : {KvFormat::Fp32, KvFormat::Bf16, KvFormat::Int8}) {
+    if (name(format) == text) return format;
+  }
+  return invalid_argument("kv is '{}': it must be fp32, bf16 or int8", text);
+}
+
 TensorReader reader_of(const Weights& weights) {
   TensorReader reader;
   for (const auto& [name, tensor] : weights.tensors) {
@@ -50,11 +59,16 @@ void LlmEngine::bind(ConfigBinder& b) {
   b.field("token_budget", token_budget, "tokens computed in one step", Range::between(1, 1 << 20));
   b.field("block_size", block_size, "tokens of a block of keys and values",
           Range::between(1, 1024));
+  b.field("speculate", speculate, "guess tokens ahead: ngram, suffix, jacobi, draft=, heads=");
+  b.field("kv", kv, "how keys and values are stored: fp32, bf16 or int8; empty = as the weights");
 }
 
 void LlmEngine::check(std::vector<std::string>& problems) const {
   const auto path = resolve_model(model);
   if (!path.ok()) problems.push_back(path.status().message());
+  if (kv.empty()) return;
+  const auto format = kv_format_of(kv);
+  if (!format.ok()) problems.push_back(format.status().message());
 }
 
 Result<std::unique_ptr<Worker>> LlmEngine::make(WorkerContext& context) const {
@@ -67,10 +81,20 @@ Result<std::unique_ptr<Worker>> LlmEngine::make(WorkerContext& context) const {
   options.kv_bytes = kv_mib << 20;
   options.max_length = max_length;
   options.block_size = static_cast<int32_t>(block_size);
+  if (!kv.empty()) {
+    ASSIGN_OR_RETURN(options.kv_format, kv_format_of(kv));
+  }
   options.scheduler.token_budget = token_budget;
   options.seed = context.key().value();
   options.vocabulary = std::min(transformer.config().vocab_size,
                                 static_cast<int64_t>(options.tokenizer->vocab_size()));
+  if (!speculate.empty()) {
+    DraftTarget target;
+    target.model = &transformer;
+    target.tokenizer = options.tokenizer.get();
+    target.vocabulary = options.vocabulary;
+    ASSIGN_OR_RETURN(options.drafter, make_drafter(speculate, target));
+  }
   VersionTag first;
   SwapMode swap = SwapMode::Resume;
   LatestFollower<Weights> weights;
@@ -82,17 +106,22 @@ Result<std::unique_ptr<Worker>> LlmEngine::make(WorkerContext& context) const {
     first = {context.run().run(), context.run().incarnation(), 0, 0};
   }
   ASSIGN_OR_RETURN(auto server, (context.server<GenRequest, Completion>()));
+  auto preparer = std::make_shared<WeightPreparer>();
+  options.retire = [preparer](PreparedWeights old) { preparer->free(std::move(old)); };
   ASSIGN_OR_RETURN(auto engine,
                    Engine::create(transformer, std::move(options), first, context.clock()));
-  return std::unique_ptr<Worker>(std::make_unique<LlmEngineWorker>(
-      std::move(engine), swap, context, std::move(server), std::move(weights)));
+  return std::unique_ptr<Worker>(
+      std::make_unique<LlmEngineWorker>(std::move(engine), std::move(preparer), swap, context,
+                                        std::move(server), std::move(weights)));
 }
 
-LlmEngineWorker::LlmEngineWorker(std::unique_ptr<Engine> engine, SwapMode swap,
+LlmEngineWorker::LlmEngineWorker(std::unique_ptr<Engine> engine,
+                                 std::shared_ptr<WeightPreparer> preparer, SwapMode swap,
                                  WorkerContext& context,
                                  ServiceServer<GenRequest, Completion> server,
                                  LatestFollower<Weights> weights)
     : engine_(std::move(engine)),
+      preparer_(std::move(preparer)),
       swap_(swap),
       server_(std::move(server)),
       weights_(std::move(weights)),
@@ -114,19 +143,26 @@ LlmEngineWorker::LlmEngineWorker(std::unique_ptr<Engine> engine, SwapMode swap,
                                            "Blocks of keys and values that no sequence holds.",
                                            context.labels())) {}
 
-// What is under way comes back to its clients as a lost server's, through the channel.
-LlmEngineWorker::~LlmEngineWorker() = default;
+// What is under way comes back to its clients as a lost server's, through the channel. A task of
+// the preparer reads the engine.
+LlmEngineWorker::~LlmEngineWorker() { preparer_->stop(); }
 
 void LlmEngineWorker::follow() {
-  if (!weights_ || !weights_.has_newer(seen_)) return;
+  if (auto ready = preparer_->take()) install(*std::move(ready));
+  if (!weights_ || preparer_->pending() || !weights_.has_newer(seen_)) return;
   const auto newest = weights_.current();
   seen_ = newest.tag;
-  Status status;
-  if (newest.value->digest() != newest.tag.digest) {
-    status = error(Code::DataLoss, "version {} does not match its digest", newest.tag.to_string());
-  } else {
-    status = engine_->swap_weights(reader_of(*newest.value), newest.tag, swap_);
-  }
+  preparer_->start([engine = engine_.get(), newest]() -> Result<PreparedWeights> {
+    if (newest.value->digest() != newest.tag.digest) {
+      return error(Code::DataLoss, "version {} does not match its digest", newest.tag.to_string());
+    }
+    return engine->prepare_weights(reader_of(*newest.value));
+  });
+}
+
+void LlmEngineWorker::install(Result<PreparedWeights> ready) {
+  const Status status =
+      ready.ok() ? engine_->swap_weights(*std::move(ready), seen_, swap_) : ready.status();
   if (!status.ok()) {
     refused_.add();
     log(LogLevel::Warning, "{}; version {} goes on serving", status.message(),
@@ -186,6 +222,11 @@ Result<StepResult> LlmEngineWorker::step() {
     server_.close();
     if (weights_) weights_.close();
     return StepResult::finished();
+  }
+  if (calls_.empty() && preparer_->pending()) {
+    // Nobody waits for the old weights: what is asked next is answered by the new ones.
+    preparer_->wait(after(RealClock::instance().now(), kMillisecond));
+    return StepResult::progress();
   }
   if (engine_->version().valid()) take();
   const bool busy = engine_->busy();

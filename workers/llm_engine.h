@@ -4,6 +4,7 @@
 #include "dataflow/graph/worker_context.h"
 #include "dataflow/types/weights.h"
 #include "inference/engine/engine.h"
+#include "workers/weight_preparer.h"
 
 #include <memory>
 #include <string>
@@ -44,6 +45,8 @@ struct LlmEngine {
   int64_t max_length = 0;      ///< tokens of a sequence; 0: the model's positions
   int64_t token_budget = 512;  ///< tokens computed in one step
   int64_t block_size = 32;
+  std::string speculate = "";  ///< how tokens are guessed ahead (make_drafter); empty: not at all
+  std::string kv = "";  ///< how keys and values are stored: fp32, bf16, int8; empty: as the weights
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;
@@ -52,13 +55,15 @@ struct LlmEngine {
 
 /// One step of the engine for each of its own. Every completion says which version each of its
 /// tokens came from. Without a channel of weights the checkpoint's serve, as step 0; with one,
-/// questions wait for the first version. A version that does not match its digest, or not the
-/// model, is passed over with a warning. A question that nobody waits for any more is aborted, and
-/// its blocks are free at once.
+/// questions wait for the first version. A newer one is verified and prepared on another thread
+/// while answers go on, and serves between two steps. One that does not match its digest, or not
+/// the model, is passed over with a warning. A question that nobody waits for any more is aborted,
+/// and its blocks are free at once.
 class LlmEngineWorker final : public Worker {
  public:
-  /// `weights` may be empty.
-  LlmEngineWorker(std::unique_ptr<Engine> engine, SwapMode swap, WorkerContext& context,
+  /// `weights` may be empty. `preparer` is also where the engine's retired weights go.
+  LlmEngineWorker(std::unique_ptr<Engine> engine, std::shared_ptr<WeightPreparer> preparer,
+                  SwapMode swap, WorkerContext& context,
                   ServiceServer<GenRequest, Completion> server, LatestFollower<Weights> weights);
   ~LlmEngineWorker() override;
 
@@ -69,17 +74,20 @@ class LlmEngineWorker final : public Worker {
  private:
   using Call = Exchange<GenRequest, Completion>;
 
+  /// Begins to prepare the newest weights; installs those that are ready.
   void follow();
+  void install(Result<PreparedWeights> ready);
   void take();
   void start(std::unique_ptr<Call> call);
   void abort_unwanted();
   void finish(RequestId id, Completion done);
 
   std::unique_ptr<Engine> engine_;
+  std::shared_ptr<WeightPreparer> preparer_;
   SwapMode swap_;
   ServiceServer<GenRequest, Completion> server_;
   LatestFollower<Weights> weights_;
-  VersionTag seen_;  ///< newest version looked at, installed or not
+  VersionTag seen_;  ///< newest version looked at: installed, being prepared, or refused
   std::unordered_map<RequestId, std::unique_ptr<Call>> calls_;
   std::vector<std::unique_ptr<Call>> batch_;
   Counter& answered_;

@@ -43,7 +43,8 @@ class LlmEngineTest : public ::testing::Test {
     publisher_.emplace(bench_.publisher());
     client_.emplace(open());
     other_.emplace(open());
-    const LlmEngine spec{.model = kModel, .kv_mib = 1, .token_budget = 64, .block_size = 4};
+    const LlmEngine spec{
+        .model = kModel, .kv_mib = 1, .max_length = 2048, .token_budget = 64, .block_size = 4};
     auto made = spec.make(context);
     SLUICE_CHECK(made.ok()) << made.status().message();
     worker_ = *std::move(made);
@@ -56,8 +57,13 @@ class LlmEngineTest : public ::testing::Test {
     ASSERT_TRUE(result.ok()) << result.status().message();
     ASSERT_TRUE(engine().check().ok()) << engine().check().message();
   }
-  void steps(int n) {
-    for (int i = 0; i < n; ++i) step();
+  /// Until the engine has drawn so many; the first weights are prepared before.
+  void step_until_tokens(int64_t n) {
+    const TimeNs end = after(RealClock::instance().now(), 20 * kSecond);
+    while (engine().stats().generated_tokens < n) {
+      ASSERT_LT(RealClock::instance().now(), end);
+      ASSERT_NO_FATAL_FAILURE(step());
+    }
   }
   static std::unique_ptr<Call> question(int32_t max_tokens, int64_t first = 40) {
     auto call = std::make_unique<Call>();
@@ -119,20 +125,21 @@ TEST_F(LlmEngineAlone, TheCheckpointServesWithoutAChannelOfWeights) {
 
 TEST_F(LlmEngineTest, ASwapMidwayIsSeenInTheVersions) {
   publish(weights_of(0, 1));
-  auto call = question(20);
+  auto call = question(800);
   ASSERT_TRUE(client_->try_ask(call));
-  steps(6);
+  step_until_tokens(3);
   const auto second = weights_of(1, -1);
   publish(second);
+  while (engine().busy() && engine().version() != second->tag) step();
   const auto done = answer(*client_);
   ASSERT_NE(done, nullptr);
   const Sample& sample = done->response.samples.at(0);
-  ASSERT_EQ(sample.tokens.size(), 20U);
+  ASSERT_EQ(sample.tokens.size(), 800U);
   ASSERT_EQ(sample.versions.size(), 2U);
   EXPECT_EQ(sample.versions[0].version.step, 0);
   EXPECT_EQ(sample.versions[1], (VersionRun{sample.versions[1].start, second->tag}));
   EXPECT_GT(sample.versions[1].start, 0);
-  EXPECT_LT(sample.versions[1].start, 20);
+  EXPECT_LT(sample.versions[1].start, 800);
   EXPECT_EQ(bench_.metric("sluice_llm_swaps_total"), 2);
 }
 
@@ -140,7 +147,7 @@ TEST_F(LlmEngineDrain, WhatIsUnderWayEndsWithTheOldWeights) {
   publish(weights_of(0, 1));
   auto call = question(20);
   ASSERT_TRUE(client_->try_ask(call));
-  steps(6);
+  step_until_tokens(6);
   publish(weights_of(1, -1));
   const auto done = answer(*client_);
   ASSERT_NE(done, nullptr);
@@ -171,7 +178,7 @@ TEST_F(LlmEngineTest, ALostClientFreesItsBlocks) {
   ASSERT_TRUE(client_->try_ask(call));
   auto kept = question(8, 50);
   ASSERT_TRUE(other_->try_ask(kept));
-  steps(3);
+  step_until_tokens(3);
   const int32_t before = engine().stats().free_blocks;
   EXPECT_LT(before, engine().stats().blocks);
   const auto seen = bench_.waker.epoch();
@@ -201,7 +208,7 @@ TEST_F(LlmEngineTest, DrainingAnswersWhatItHasAndEnds) {
   publish(weights_of(0, 1));
   auto call = question(20);
   ASSERT_TRUE(client_->try_ask(call));
-  steps(3);
+  step_until_tokens(3);
   worker_->drain();
   EXPECT_EQ(settle(*worker_)->kind, StepResult::Kind::Finished);
   const auto done = client_->try_collect();

@@ -1,13 +1,13 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/text_model.h"
 #include "apps/observe/progress.h"
+#include "dataflow/base/files.h"
 #include "inference/batch/batch_job.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <map>
 #include <memory>
 
 namespace sluice {
@@ -20,6 +20,8 @@ struct GenerateOptions {
   std::optional<float> temperature;
   std::optional<uint64_t> seed;
   TextModelOptions loading;
+  std::string regex;
+  std::string schema_file;
   bool ids = false;
 };
 
@@ -34,6 +36,7 @@ Status generate_one(const GenerateOptions& options, TextModel& model) {
   ASSIGN_OR_RETURN(const auto ids, model.tokenizer->encode(options.prompt));
   request.prompt.assign(ids.begin(), ids.end());
   request.sampling = options.batch.sampling;
+  request.constraint = options.batch.constraint;
   request.sampling.seed = options.seed;
   const bool stream = request.sampling.n == 1 && !options.ids;
   Completion done;
@@ -109,6 +112,15 @@ Status generate_file(const GenerateOptions& options, TextModel& model) {
   return {};
 }
 
+Result<std::shared_ptr<const Constraint>> constraint_of(const GenerateOptions& options) {
+  if (!options.regex.empty()) return Constraint::regex(options.regex);
+  if (options.schema_file.empty()) return std::shared_ptr<const Constraint>();
+  ASSIGN_OR_RETURN(const std::string schema, read_file(options.schema_file));
+  auto made = Constraint::json_schema(schema);
+  if (!made.ok()) return made.status().with_context(options.schema_file);
+  return made;
+}
+
 Status generate(GenerateOptions& options) {
   const bool file = !options.batch.input.empty();
   if (file == !options.prompt.empty()) {
@@ -120,6 +132,7 @@ Status generate(GenerateOptions& options) {
   if (file == options.batch.output.empty()) {
     return invalid_argument("--input and --output go together");
   }
+  ASSIGN_OR_RETURN(options.batch.constraint, constraint_of(options));
   SamplingParams& sampling = options.batch.sampling;
   // Several samples of the most likely tokens would be the same.
   sampling.temperature = options.temperature.value_or(sampling.n == 1 && !file ? 0.0F : 1.0F);
@@ -150,6 +163,13 @@ void add_sampling_options(CLI::App& command, GenerateOptions& options) {
   command.add_option("--stop", sampling.stop, "text that ends a continuation; may be repeated")
       ->option_text("TEXT");
   command.add_flag("--ignore-eos", sampling.ignore_eos, "end tokens end nothing");
+  CLI::Option* regex =
+      command.add_option("--regex", options.regex, "texts that match as a whole, nothing else")
+          ->option_text("PATTERN");
+  command
+      .add_option("--json-schema", options.schema_file, "JSON that satisfies the schema of a file")
+      ->excludes(regex)
+      ->option_text("FILE");
 }
 
 }  // namespace
@@ -182,14 +202,14 @@ void add_generate_command(CLI::App& app, int& exit_code) {
   command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
-  const std::map<std::string, WeightFormat> formats = {
-      {"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}};
-  command->add_option("--weights", options->loading.weights, "fp32 (exact), bf16 or int8")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("FORMAT");
+  add_format_options(*command, options->loading);
   command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
       ->check(CLI::Range(1, 1 << 24))
       ->option_text("N");
+  command
+      ->add_option("--speculate", options->loading.speculate,
+                   "guess tokens ahead: ngram, suffix, jacobi, draft=MODEL or heads=FILE")
+      ->option_text("HOW");
   command->add_flag("--ids", options->ids, "print the ids of the new tokens alone");
   command->callback([options, &exit_code] {
     const Status status = generate(*options);

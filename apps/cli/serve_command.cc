@@ -97,9 +97,14 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
+  add_format_options(*command, options->loading);
   command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
       ->check(CLI::Range(1, 1 << 24))
       ->option_text("N");
+  command
+      ->add_option("--speculate", options->loading.speculate,
+                   "guess tokens ahead: ngram, suffix, jacobi, draft=MODEL or heads=FILE")
+      ->option_text("HOW");
   command->callback([options, &exit_code] {
     const Status status = serve(*options);
     exit_code = status.ok() ? 0 : complain(status.message(), 1);

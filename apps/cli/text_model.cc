@@ -1,6 +1,8 @@
 #include "apps/cli/text_model.h"
 
+#include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/packed_linear_op.h"
+#include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
@@ -8,9 +10,11 @@
 #include "models/transformer/loading.h"
 
 #include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace sluice {
 namespace {
@@ -48,6 +52,10 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.kv_bytes = options.kv_mib << 20;
   engine.end_tokens = end_tokens_of(*checkpoint);
   engine.tokenizer = out.tokenizer;
+  engine.kv_format = options.kv;
+  const bool exact = options.weights == WeightFormat::Fp32 && options.kv == KvFormat::Fp32;
+  engine.attention = std::make_shared<PagedAttentionOp>(exact ? PagedAttentionOp::kNever
+                                                              : PagedAttentionOp::kFastFrom);
   engine.linear =
       [format = options.weights](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
     ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
@@ -56,6 +64,14 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =
       std::min(model.config().vocab_size, static_cast<int64_t>(out.tokenizer->vocab_size()));
+  if (!options.speculate.empty()) {
+    DraftTarget target;
+    target.model = &model;
+    target.tokenizer = out.tokenizer.get();
+    target.vocabulary = engine.vocabulary;
+    target.linear = engine.linear;
+    ASSIGN_OR_RETURN(engine.drafter, make_drafter(options.speculate, target));
+  }
   ASSIGN_OR_RETURN(out.engine, Engine::create(model, std::move(engine), VersionTag{0, 0, 0, 0},
                                               RealClock::instance()));
   return out;
@@ -86,6 +102,19 @@ Result<std::vector<int64_t>> TextModel::encode(const Json& request) const {
   }
   ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(text, how));
   return std::vector<int64_t>(ids.begin(), ids.end());
+}
+
+void add_format_options(CLI::App& command, TextModelOptions& options) {
+  const std::map<std::string, WeightFormat> weights = {
+      {"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}};
+  command.add_option("--weights", options.weights, "fp32 (exact), bf16 or int8")
+      ->transform(CLI::CheckedTransformer(weights))
+      ->option_text("FORMAT");
+  const std::map<std::string, KvFormat> kv = {
+      {"fp32", KvFormat::Fp32}, {"bf16", KvFormat::Bf16}, {"int8", KvFormat::Int8}};
+  command.add_option("--kv", options.kv, "keys and values: fp32 (exact), bf16 or int8")
+      ->transform(CLI::CheckedTransformer(kv))
+      ->option_text("FORMAT");
 }
 
 }  // namespace sluice

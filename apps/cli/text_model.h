@@ -1,5 +1,6 @@
 #pragma once
 #include "inference/engine/engine.h"
+#include "inference/kernels/attention_kernels.h"
 #include "inference/kernels/linear_kernels.h"
 #include "models/io/chat/model_templates.h"
 #include "models/tokenizer/tokenizer.h"
@@ -11,12 +12,19 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace sluice {
 
 struct TextModelOptions {
   int threads = 2;  ///< of the tensor library
   int64_t kv_mib = 1024;
-  WeightFormat weights = WeightFormat::Fp32;  ///< Fp32 is exact mode
+  /// Fp32 with Fp32 keys and values is exact mode.
+  WeightFormat weights = WeightFormat::Fp32;
+  KvFormat kv = KvFormat::Fp32;
+  std::string speculate;  ///< as make_drafter reads it; empty: no drafter
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.
@@ -32,5 +40,8 @@ struct TextModel {
   /// (a conversation, with "tools" if there are any). InvalidArgument says what is wrong.
   Result<std::vector<int64_t>> encode(const nlohmann::ordered_json& request) const;
 };
+
+/// --weights and --kv of a command.
+void add_format_options(CLI::App& command, TextModelOptions& options);
 
 }  // namespace sluice

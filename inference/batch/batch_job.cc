@@ -215,6 +215,7 @@ class Job {
     request.sampling = options_.sampling;
     request.sampling.seed =
         RandomKey(options_.seed).split("prompt").word(static_cast<uint64_t>(index));
+    request.constraint = options_.constraint;
     request.order = index;
     GenListener listener;
     std::shared_ptr<Watched> watched;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct BatchOptions {
   std::string input;        ///< JSON objects, one a line
   std::string output;       ///< one line for each sample of each prompt, in the order of the input
   SamplingParams sampling;  ///< of all prompts; its seed does not count
-  uint64_t seed = 0;        ///< a prompt's seed comes from this one and its number
-  PruneOptions prune;       ///< of samples that begin as an earlier one of their prompt
-  int64_t ahead = 512;      ///< prompts that are computed before the first of them is written
+  std::shared_ptr<const Constraint> constraint;  ///< of all texts; null: none
+  uint64_t seed = 0;    ///< a prompt's seed comes from this one and its number
+  PruneOptions prune;   ///< of samples that begin as an earlier one of their prompt
+  int64_t ahead = 512;  ///< prompts that are computed before the first of them is written
 };
 
 struct BatchProgress {

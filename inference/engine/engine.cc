@@ -14,9 +14,9 @@ namespace {
 
 /// Blocks of the options' memory; at least one.
 int32_t count_blocks(const EngineOptions& options, const TransformerConfig& config,
-                     at::ScalarType dtype) {
+                     KvFormat kv_format) {
   if (options.blocks > 0) return options.blocks;
-  const int64_t each = PagedKvCache::block_bytes(config, options.block_size, dtype);
+  const int64_t each = PagedKvCache::block_bytes(config, options.block_size, kv_format);
   constexpr int64_t kMost = int64_t{1} << 30;
   return static_cast<int32_t>(
       std::clamp<int64_t>(options.kv_bytes / std::max<int64_t>(1, each), 1, kMost));
@@ -78,25 +78,35 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   options.scheduler.max_length = limits.max_length;
   // A cached block says nothing of the state of linear-attention layers.
   if (has_linear_attention(config)) options.scheduler.prefix_cache = false;
+  if (has_linear_attention(config) && options.drafter != nullptr) {
+    return invalid_argument(
+        "the model has linear-attention layers, out of whose states a wrong guess cannot be "
+        "taken: it decodes without a drafter");
+  }
+  if (options.max_drafts < 0) return invalid_argument("max_drafts is {}", options.max_drafts);
   // Keys that were rotated for a shorter sequence would disagree with later ones.
   if (dynamic) config.rope.dynamic_length = limits.max_length;
   if (!options.attention) options.attention = std::make_shared<PagedAttentionOp>();
   const at::ScalarType dtype = model.parameters().entries().front().tensor.scalar_type();
-  const int32_t blocks = count_blocks(options, config, dtype);
+  const KvFormat kv_format =
+      options.kv_format.value_or(dtype == at::kBFloat16 ? KvFormat::Bf16 : KvFormat::Fp32);
+  const int32_t blocks = count_blocks(options, config, kv_format);
   std::unique_ptr<Engine> engine(new Engine(std::move(options), std::move(limits),
-                                            std::move(config), dtype, blocks, version, clock));
+                                            std::move(config), dtype, kv_format, blocks, version,
+                                            clock));
   ASSIGN_OR_RETURN(PreparedWeights weights, engine->prepare_weights(model.parameters()));
   engine->model_ = std::move(weights.model_);
   return engine;
 }
 
 Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
-               at::ScalarType dtype, int32_t blocks, VersionTag version, const Clock& clock)
+               at::ScalarType dtype, KvFormat kv_format, int32_t blocks, VersionTag version,
+               const Clock& clock)
     : options_(std::move(options)),
       limits_(std::move(limits)),
       config_(std::move(config)),
       dtype_(dtype),
-      cache_(std::make_unique<PagedKvCache>(config_, blocks, options_.block_size, dtype)),
+      cache_(std::make_unique<PagedKvCache>(config_, blocks, options_.block_size, kv_format)),
       scheduler_(options_.scheduler, blocks, options_.block_size, version),
       version_(version),
       clock_(clock),
@@ -104,20 +114,34 @@ Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig
 
 Engine::~Engine() = default;
 
+std::shared_ptr<ConstraintMasks> Engine::masks_of(const GenRequest& request,
+                                                  const StopRules& rules) {
+  if (request.constraint == nullptr) return nullptr;
+  if (masks_ == nullptr) {
+    masks_ = std::make_unique<MaskPool>(
+        std::make_shared<const TokenTrie>(TokenTrie::of(*options_.tokenizer, limits_.vocabulary)));
+  }
+  return masks_->masks(request.constraint, rules.stop_ids());
+}
+
 Result<RequestId> Engine::submit(GenRequest request, GenListener listener) {
   RETURN_IF_ERROR(sluice::check(request, limits_));
-  if (!request.sampling.stop.empty() && options_.tokenizer == nullptr) {
+  if (options_.tokenizer == nullptr && !request.sampling.stop.empty()) {
     return invalid_argument("stop strings need a tokenizer");
+  }
+  if (options_.tokenizer == nullptr && request.constraint != nullptr) {
+    return invalid_argument("a constraint needs a tokenizer");
   }
   const RequestId id = next_id_;
   auto own = std::make_shared<Request>();
   SamplingParams bounded = request.sampling;
   bounded.max_tokens = static_cast<int32_t>(longest(request, limits_) - std::ssize(request.prompt));
   const auto rules = std::make_shared<const StopRules>(bounded, limits_.end_tokens);
+  const auto masks = masks_of(request, *rules);
   for (int32_t i = 0; i < request.sampling.n; ++i) {
     ASSIGN_OR_RETURN(Generation sample,
                      Generation::start(request, request.first_sample + static_cast<uint32_t>(i),
-                                       rules, options_.tokenizer.get()));
+                                       rules, options_.tokenizer.get(), masks));
     own->samples.push_back(std::move(sample));
   }
   SequenceSpec spec;
@@ -159,6 +183,7 @@ Status Engine::check_sampling(const SamplingParams& sampling) const {
 void Engine::end_sample(Request& request, size_t sample, FinishReason reason, bool keep) {
   Generation& own = request.samples[sample];
   if (own.sequence != 0) {
+    forget_drafts(request, own, keep);
     scheduler_.finish(own.sequence, keep);
     cache_->forget(own.sequence);
     places_.erase(own.sequence);
@@ -217,6 +242,10 @@ Status Engine::finish(RequestId id, uint32_t sample, FinishReason reason) {
   if (!request.forked) {
     return error(Code::FailedPrecondition, "the prompt of request {} is not computed", id);
   }
+  if (telling_ != nullptr && telling_->request.get() == &request && telling_->index == index &&
+      telling_->tokens < request.samples[index].out.tokens.size()) {
+    request.samples[index].cut(telling_->tokens, telling_->text_size);
+  }
   end_sample(request, index, reason);
   tell();
   return {};
@@ -230,7 +259,11 @@ void Engine::tell() {
     // Aborted by a listener meanwhile.
     if (request.told) continue;
     if (!event.done) {
+      // Ended by a listener after an earlier token of the same step.
+      if (event.tokens > request.samples[event.index].out.tokens.size()) continue;
+      telling_ = &event;
       request.listener.on_token({request.id, event.sample, event.token, event.text, event.finish});
+      telling_ = nullptr;
       continue;
     }
     request.told = true;
@@ -246,12 +279,13 @@ void Engine::tell() {
 }
 
 void Engine::install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode) {
-  model_ = std::move(model);
+  PreparedWeights old(std::exchange(model_, std::move(model)));
   version_ = version;
   scheduler_.change_version(version, mode != SwapMode::InFlight);
   scheduler_.pause(false);
   next_.reset();
   ++stats_.swaps;
+  if (options_.retire) options_.retire(std::move(old));
 }
 
 void Engine::install_if_drained() {
@@ -269,6 +303,11 @@ Result<PreparedWeights> Engine::prepare_weights(Parameters weights) const {
     model->use(std::move(linear));
   }
   return PreparedWeights(std::move(model));
+}
+
+Result<PreparedWeights> Engine::prepare_weights(const TensorReader& reader) const {
+  ASSIGN_OR_RETURN(Parameters weights, load_parameters(config_, reader, dtype_));
+  return prepare_weights(std::move(weights));
 }
 
 Status Engine::swap_weights(PreparedWeights weights, const VersionTag& version, SwapMode mode) {
@@ -293,8 +332,8 @@ Status Engine::swap_weights(Parameters weights, const VersionTag& version, SwapM
 }
 
 Status Engine::swap_weights(const TensorReader& reader, const VersionTag& version, SwapMode mode) {
-  ASSIGN_OR_RETURN(Parameters weights, load_parameters(config_, reader, dtype_));
-  return swap_weights(std::move(weights), version, mode);
+  ASSIGN_OR_RETURN(PreparedWeights prepared, prepare_weights(reader));
+  return swap_weights(std::move(prepared), version, mode);
 }
 
 int64_t Engine::longest_sequence() const noexcept {

@@ -1,6 +1,8 @@
 #pragma once
 #include "inference/engine/generation.h"
 #include "inference/engine/paged_kv_cache.h"
+#include "inference/sampler/constraint/mask_pool.h"
+#include "inference/speculation/drafter.h"
 #include "models/transformer/model.h"
 
 #include <ATen/core/Tensor.h>
@@ -17,26 +19,36 @@ namespace sluice {
 /// for every swap, before the new ones serve.
 using LinearFactory = std::function<Result<std::shared_ptr<const LinearOp>>(const Transformer&)>;
 
-struct EngineOptions {
-  int64_t kv_bytes = int64_t{1} << 30;  ///< memory for keys and values
-  int32_t blocks = 0;                   ///< instead of kv_bytes
-  int32_t block_size = 32;
-  SchedulerOptions scheduler;       ///< its max_length is the engine's
-  int64_t max_length = 0;           ///< tokens of a sequence; 0: the model's context
-  int64_t vocabulary = 0;           ///< ids that may be drawn and given; 0: all rows of the head
-  std::vector<int64_t> end_tokens;  ///< that end a text; empty: the config's
-  uint64_t seed = 0;                ///< of requests without one
-  std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
-  LinearFactory linear;                          ///< null: PlainLinearOp
-  std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
-};
-
-/// Weights that are ready to serve in an engine; made by Engine::prepare_weights.
+/// Weights that are ready to serve in an engine; made by Engine::prepare_weights. Freeing them
+/// takes the longer the larger the model is.
 class PreparedWeights {
  private:
   friend class Engine;
   explicit PreparedWeights(std::unique_ptr<Transformer> model) : model_(std::move(model)) {}
   std::unique_ptr<Transformer> model_;
+};
+
+struct EngineOptions {
+  int64_t kv_bytes = int64_t{1} << 30;  ///< memory for keys and values
+  int32_t blocks = 0;                   ///< instead of kv_bytes
+  int32_t block_size = 32;
+  std::optional<KvFormat> kv_format;  ///< how keys and values are stored; empty: as the weights
+  SchedulerOptions scheduler;         ///< its max_length is the engine's
+  int64_t max_length = 0;             ///< tokens of a sequence; 0: the model's context
+  int64_t vocabulary = 0;             ///< ids that may be drawn and given; 0: all rows of the head
+  std::vector<int64_t> end_tokens;    ///< that end a text; empty: the config's
+  uint64_t seed = 0;                  ///< of requests without one
+  std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
+  LinearFactory linear;                          ///< null: PlainLinearOp
+  std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
+  /// Takes the weights that no longer serve after a swap, for another thread to free; null: the
+  /// swap frees them.
+  std::function<void(PreparedWeights)> retire;
+  /// Guesses the next tokens, so that a step may draw several of a sequence; null: none. This
+  /// engine's alone. How many are checked is decided from how well they fare and what a row costs.
+  std::shared_ptr<Drafter> drafter;
+  int64_t max_drafts = 12;   ///< guesses about one sequence in a step, at most
+  bool adapt_drafts = true;  ///< false: max_drafts always, as far as the budget goes
 };
 
 /// What becomes of sequences under way when the weights change.
@@ -52,6 +64,9 @@ struct EngineStats {
   int64_t failed_steps = 0;
   int64_t computed_tokens = 0;   ///< through the model
   int64_t generated_tokens = 0;  ///< drawn
+  int64_t drafts = 0;            ///< times that a sequence was guessed about
+  int64_t drafted_tokens = 0;    ///< guesses that were checked
+  int64_t accepted_tokens = 0;   ///< of them, those behind which the next token was drawn at once
   int64_t finished = 0;          ///< requests
   int64_t swaps = 0;
   int32_t free_blocks = 0;
@@ -86,7 +101,8 @@ class Engine {
   /// (any more).
   Status abort(RequestId id);
   void abort_all();
-  /// Ends one sample after its newest token, as a stop text found by the caller does.
+  /// Ends one sample after its newest token, as a stop text found by the caller does: from
+  /// on_token, after the token that was told.
   Status finish(RequestId id, uint32_t sample, FinishReason reason);
 
   /// One step, and telling the listeners. An error means that nothing was computed and all
@@ -99,13 +115,14 @@ class Engine {
   /// what multiplies by them. Shares the tensors, which must not be written to from now on. Any
   /// thread, beside a step: a trainer's weights are packed while the engine decodes.
   Result<PreparedWeights> prepare_weights(Parameters weights) const;
+  /// The same from a checkpoint of the model's family; every tensor must be there.
+  Result<PreparedWeights> prepare_weights(const TensorReader& reader) const;
   /// Makes the weights serve as `version`; takes no longer than bookkeeping. Drain: they serve once
   /// all sequences under way have ended, in a later step(); a newer swap before that replaces them.
   /// AlreadyExists when that version serves.
   Status swap_weights(PreparedWeights weights, const VersionTag& version, SwapMode mode);
   /// Both at once. On an error the old weights serve on, bit for bit.
   Status swap_weights(Parameters weights, const VersionTag& version, SwapMode mode);
-  /// The same from a checkpoint of the model's family; every tensor must be there.
   Status swap_weights(const TensorReader& reader, const VersionTag& version, SwapMode mode);
   [[nodiscard]] bool swap_pending() const noexcept { return next_ != nullptr; }
   [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
@@ -123,24 +140,41 @@ class Engine {
   struct Job;
   struct Event;
   struct Next;
+  struct StepOutput;
   struct Place {
     Request* request = nullptr;
     size_t sample = 0;
   };
 
   Engine(EngineOptions options, GenerationLimits limits, TransformerConfig config,
-         at::ScalarType dtype, int32_t blocks, VersionTag version, const Clock& clock);
+         at::ScalarType dtype, KvFormat kv_format, int32_t blocks, VersionTag version,
+         const Clock& clock);
+  /// The masks of a request's constraint; null when it has none.
+  std::shared_ptr<ConstraintMasks> masks_of(const GenRequest& request, const StopRules& rules);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);
   void install_if_drained();
   void end_expired();
 
+  void propose();
+  void ask_drafter(std::span<DraftQuery> queries);
+  void learn_cost(const StepPlan& plan, TimeNs spent);
+  void tell_drafter(SequenceId sequence, int64_t logits, int64_t drafted, int64_t accepted,
+                    const StepOutput& output);
+  void forget_drafts(const Request& request, const Generation& sample, bool keep);
   [[nodiscard]] std::vector<Job> jobs_of(const StepPlan& plan);
-  Status execute(const StepPlan& plan, std::vector<Job>& jobs);
-  [[nodiscard]] at::Tensor forward(const StepPlan& plan, const std::vector<Job>& jobs);
-  void draw(const at::Tensor& logits, std::vector<Job>& jobs);
-  void settle(const StepPlan& plan, std::vector<Job>& jobs);
-  void settle_row(const StepRow& row, std::span<Job> jobs);
-  void take(Request& request, size_t sample, Job& job);
+  Status execute(const StepPlan& plan, std::vector<Job>& jobs, StepOutput& output);
+  [[nodiscard]] StepOutput forward(const StepPlan& plan, const std::vector<Job>& jobs);
+  void draw(const StepOutput& output, std::vector<Job>& jobs);
+  [[nodiscard]] Result<SampledToken> draw_one(TokenSampler& sampler, const Request& request,
+                                              const Generation& sample,
+                                              std::span<const float> scores,
+                                              const TokenMask* allowed) const;
+  void settle(const StepPlan& plan, std::vector<Job>& jobs, const StepOutput& output);
+  void settle_row(const StepRow& row, std::span<Job> jobs, const StepOutput& output);
+  /// Takes what the job drew, and draws on behind guesses that were right.
+  void take_run(Request& request, const StepRow& row, Job& job, const StepOutput& output);
+  /// Whether the sample goes on; its sequence does not know the token yet.
+  bool take(Request& request, size_t sample, Result<SampledToken> drawn);
   void fork_samples(Request& request);
   void end_sample(Request& request, size_t sample, FinishReason reason, bool keep = true);
   void end_all(Request& request, FinishReason reason, const Status& error);
@@ -161,7 +195,10 @@ class Engine {
   std::unordered_map<RequestId, std::shared_ptr<Request>> requests_;
   std::unordered_map<SequenceId, Place> places_;
   std::vector<Event> events_;
+  const Event* telling_ = nullptr;
   std::vector<TokenSampler> samplers_;
+  std::unique_ptr<MaskPool> masks_;  ///< made for the first constraint
+  StepCost step_cost_;
   RequestId next_id_ = 1;
   EngineStats stats_;
 };

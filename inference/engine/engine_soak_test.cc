@@ -6,6 +6,8 @@
 #include "dataflow/base/random.h"
 #include "inference/engine/engine_support.h"
 #include "inference/engine/paged_attention_op.h"
+#include "inference/speculation/history_drafter.h"
+#include "inference/speculation/jacobi_drafter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,9 +57,11 @@ GenRequest request_of(uint64_t kind) {
 class Storm {
  public:
   /// `exact`: the model's answers do not depend on what happens around them.
-  Storm(const Transformer& model, uint64_t seed, bool exact)
+  Storm(const Transformer& model, uint64_t seed, bool exact,
+        std::shared_ptr<Drafter> drafter = nullptr)
       : model_(model), key_(seed), exact_(exact) {
     EngineOptions o = exact ? exact_options() : options();
+    o.drafter = std::move(drafter);
     o.blocks = 14;
     o.scheduler.token_budget = 11;
     o.scheduler.long_prefill = 5;
@@ -68,6 +72,9 @@ class Storm {
     SLUICE_CHECK(engine.ok()) << engine.status().message();
     engine_ = *std::move(engine);
   }
+
+  /// Guesses that were right.
+  [[nodiscard]] int64_t accepted() const { return engine_->stats().accepted_tokens; }
 
   void run(int requests) {
     while (submitted_ < requests) {
@@ -262,6 +269,15 @@ TEST(EngineSoak, WhateverHappensTheInvariantsHoldAndAnswersAreThoseOfAnIdleEngin
 TEST(EngineSoak, SlidingWindowsAndCapsToo) {
   const Transformer m = model("gemma2");
   ASSERT_NO_FATAL_FAILURE(Storm(m, 4, true).run(storm_size(150)));
+}
+
+TEST(EngineSoak, GuessesDoNoHarm) {
+  const Transformer m = model();
+  Storm history(m, 4, true, std::make_shared<HistoryDrafter>());
+  ASSERT_NO_FATAL_FAILURE(history.run(storm_size(400)));
+  EXPECT_GT(history.accepted(), 20);
+  Storm jacobi(m, 5, true, std::make_shared<JacobiDrafter>());
+  ASSERT_NO_FATAL_FAILURE(jacobi.run(storm_size(200)));
 }
 
 TEST(EngineSoak, ModelsWithStatesLoseNothingEither) {

@@ -13,9 +13,12 @@ namespace sluice {
 Status Engine::step() {
   install_if_drained();
   end_expired();
+  propose();
+  const TimeNs began = clock_.now();
   const StepPlan plan = scheduler_.plan();
   std::vector<Job> jobs = jobs_of(plan);
-  if (Status status = execute(plan, jobs); !status.ok()) {
+  StepOutput output;
+  if (Status status = execute(plan, jobs, output); !status.ok()) {
     cache_->restore();
     scheduler_.rollback();
     ++stats_.failed_steps;
@@ -25,7 +28,8 @@ Status Engine::step() {
   scheduler_.commit();
   stats_.steps += plan.rows.empty() ? 0 : 1;
   stats_.computed_tokens += plan.tokens;
-  settle(plan, jobs);
+  settle(plan, jobs, output);
+  if (options_.drafter != nullptr) learn_cost(plan, clock_.now() - began);
   install_if_drained();
   tell();
   return {};
@@ -43,18 +47,21 @@ void Engine::end_expired() {
 
 std::vector<Engine::Job> Engine::jobs_of(const StepPlan& plan) {
   std::vector<Job> jobs;
-  int64_t first = 0;  // of the row, in the batch
-  int64_t logits = -1;
+  int64_t first = 0;   // of the row, in the batch
+  int64_t logits = 0;  // rows of them so far
   const auto add = [&](const Place& place, size_t sample, int64_t row, int64_t token,
-                       int64_t scored) {
-    if (jobs.empty() || jobs.back().token != token) ++logits;
+                       int64_t scored, int64_t drafts = 0) {
+    const bool same = !jobs.empty() && jobs.back().token == token;
     Job job;
     job.request = place.request;
     job.sample = sample;
     job.row = row;
     job.token = token;
-    job.logits = logits;
+    job.logits = same ? jobs.back().logits : logits;
+    job.drafts = drafts;
     job.scored = scored;
+    if (!same) logits += 1 + drafts;
+    if (scored < 0) job.allowed = place.request->samples[sample].allowed();
     jobs.push_back(std::move(job));
   };
   for (int64_t r = 0; r < std::ssize(plan.rows); ++r) {
@@ -72,15 +79,15 @@ std::vector<Engine::Job> Engine::jobs_of(const StepPlan& plan) {
       const int64_t token = first + row.end - row.begin - 1;
       const size_t draws = request.forked ? 1 : request.samples.size();
       for (size_t i = 0; i < draws; ++i) {
-        add(place, request.forked ? place.sample : i, r, token, -1);
+        add(place, request.forked ? place.sample : i, r, token, -1, row.drafts);
       }
     }
-    first += row.end - row.begin;
+    first += row.tokens();
   }
   return jobs;
 }
 
-at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
+Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
   const at::NoGradGuard no_grad;
   // Before all that may fail: restore() takes back what this begins, not an earlier step.
   std::vector<PagedKvCache::Row> rows;
@@ -101,22 +108,41 @@ at::Tensor Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
       *tokens++ = known[static_cast<size_t>(at)];
       *positions++ = at;
     }
-    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + row.end - row.begin);
+    int64_t at = row.end;
+    for (const int64_t guess : scheduler_.drafts(row.sequence)) {
+      *tokens++ = guess;
+      *positions++ = at++;
+    }
+    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + row.tokens());
   }
   const at::Tensor hidden = model_->forward(batch, cache_.get());
   std::vector<int64_t> wanted;
   for (const Job& job : jobs) {
-    if (job.logits == std::ssize(wanted)) wanted.push_back(job.token);
+    if (job.logits < std::ssize(wanted)) continue;
+    for (int64_t i = 0; i <= job.drafts; ++i) wanted.push_back(job.token + i);
   }
-  if (wanted.empty()) return {};
-  return model_->logits(hidden.index_select(0, at::tensor(wanted, at::kLong)))
-      .to(at::kFloat)
-      .contiguous();
+  StepOutput output;
+  output.vocabulary = limits_.vocabulary;
+  if (wanted.empty()) return output;
+  const at::Tensor states = hidden.index_select(0, at::tensor(wanted, at::kLong));
+  output.logits = model_->logits(states).to(at::kFloat).contiguous();
+  if (options_.drafter != nullptr && options_.drafter->needs().hidden) {
+    output.hidden = states.to(at::kFloat).contiguous();
+  }
+  return output;
 }
 
-void Engine::draw(const at::Tensor& logits, std::vector<Job>& jobs) {
-  const auto* scores = static_cast<const float*>(logits.const_data_ptr());
-  const int64_t stride = logits.size(1);
+Result<SampledToken> Engine::draw_one(TokenSampler& sampler, const Request& request,
+                                      const Generation& sample, std::span<const float> scores,
+                                      const TokenMask* allowed) const {
+  TokenLimits limits;
+  limits.eos_ids = limits_.end_tokens;
+  limits.allowed = allowed;
+  return sampler.sample(scores, request.spec.sampling, sample.counts, request.seed,
+                        sample.out.index, static_cast<uint64_t>(sample.counts.generated()), limits);
+}
+
+void Engine::draw(const StepOutput& output, std::vector<Job>& jobs) {
   const auto count = std::ssize(jobs);
   const int64_t lanes = std::min(count, std::ssize(samplers_));
   parallel_rows(lanes, 1, [&](int64_t begin, int64_t end) {
@@ -125,30 +151,25 @@ void Engine::draw(const at::Tensor& logits, std::vector<Job>& jobs) {
       for (int64_t i = lane; i < count; i += lanes) {
         Job& job = jobs[static_cast<size_t>(i)];
         const Request& request = *job.request;
-        const SamplingParams& params = request.spec.sampling;
-        const std::span<const float> row(scores + job.logits * stride,
-                                         static_cast<size_t>(limits_.vocabulary));
+        const std::span<const float> scores = output.scores(job.logits);
         if (job.scored >= 0) {
           const int64_t token = request.spec.prompt[static_cast<size_t>(job.scored)];
-          job.result = sampler.score(row, token, params);
+          job.result = sampler.score(scores, token, request.spec.sampling);
           continue;
         }
-        const Generation& sample = request.samples[job.sample];
-        TokenLimits token_limits;
-        token_limits.eos_ids = limits_.end_tokens;
-        job.result = sampler.sample(row, params, sample.counts, request.seed, sample.out.index,
-                                    static_cast<uint64_t>(sample.counts.generated()), token_limits);
+        job.result =
+            draw_one(sampler, request, request.samples[job.sample], scores, job.allowed.get());
       }
     }
   });
 }
 
-Status Engine::execute(const StepPlan& plan, std::vector<Job>& jobs) {
+Status Engine::execute(const StepPlan& plan, std::vector<Job>& jobs, StepOutput& output) {
   if (plan.rows.empty()) return {};
   // LibTorch throws, on lack of memory for one; the step must be undone before anyone else sees it.
   try {
-    const at::Tensor logits = forward(plan, jobs);
-    if (logits.defined()) draw(logits, jobs);
+    output = forward(plan, jobs);
+    if (output.logits.defined()) draw(output, jobs);
   } catch (const std::exception& e) {
     const std::string text = e.what();
     return error(Code::Internal, "a step of {} tokens failed: {}", plan.tokens,
@@ -157,16 +178,16 @@ Status Engine::execute(const StepPlan& plan, std::vector<Job>& jobs) {
   return {};
 }
 
-void Engine::settle(const StepPlan& plan, std::vector<Job>& jobs) {
+void Engine::settle(const StepPlan& plan, std::vector<Job>& jobs, const StepOutput& output) {
   auto next = jobs.begin();
   for (int64_t r = 0; r < std::ssize(plan.rows); ++r) {
     const auto begin = next;
     while (next != jobs.end() && next->row == r) ++next;
-    settle_row(plan.rows[static_cast<size_t>(r)], {begin, next});
+    settle_row(plan.rows[static_cast<size_t>(r)], {begin, next}, output);
   }
 }
 
-void Engine::settle_row(const StepRow& row, std::span<Job> jobs) {
+void Engine::settle_row(const StepRow& row, std::span<Job> jobs, const StepOutput& output) {
   Request& request = *places_.at(row.sequence).request;
   if (!request.admitted) {
     request.admitted = true;
@@ -184,7 +205,7 @@ void Engine::settle_row(const StepRow& row, std::span<Job> jobs) {
   if (!row.last) return;
   if (request.spec.sampling.max_tokens == 0) return end_all(request, FinishReason::Length, {});
   if (!request.forked) fork_samples(request);
-  for (Job& job : jobs) take(request, job.sample, job);
+  for (Job& job : jobs) take_run(request, row, job, output);
 }
 
 void Engine::fork_samples(Request& request) {
@@ -198,29 +219,31 @@ void Engine::fork_samples(Request& request) {
   request.forked = true;
 }
 
-void Engine::take(Request& request, size_t sample, Job& job) {
+bool Engine::take(Request& request, size_t sample, Result<SampledToken> drawn) {
   Generation& own = request.samples[sample];
-  if (!job.result.ok()) {
-    own.out.error = job.result.status().with_context(
-        fmt::format("token {} of the output", own.counts.generated()));
-    return end_sample(request, sample, FinishReason::Failed, false);
+  if (!drawn.ok()) {
+    own.out.error =
+        drawn.status().with_context(fmt::format("token {} of the output", own.counts.generated()));
+    end_sample(request, sample, FinishReason::Failed, false);
+    return false;
   }
   Event event;
   const bool heard = static_cast<bool>(request.listener.on_token);
-  if (heard) event.token = *job.result;
-  event.text = own.add(*std::move(job.result), version_);
+  if (heard) event.token = *drawn;
+  event.text = own.add(*std::move(drawn), version_);
   if (heard) {
     event.request = requests_.at(request.id);
     event.sample = own.out.index;
+    event.index = sample;
+    event.tokens = own.out.tokens.size();
+    event.text_size = own.out.text.size();
     event.finish = own.out.reason;
     events_.push_back(std::move(event));
   }
   ++stats_.generated_tokens;
-  if (own.out.reason == FinishReason::None) {
-    scheduler_.append(own.sequence, own.out.tokens.back());
-  } else {
-    end_sample(request, sample, own.out.reason);
-  }
+  if (own.out.reason == FinishReason::None) return true;
+  end_sample(request, sample, own.out.reason);
+  return false;
 }
 
 }  // namespace sluice

@@ -39,8 +39,16 @@ Status check(const GenRequest& request, const GenerationLimits& limits) {
 
 Result<Generation> Generation::start(const GenRequest& request, uint32_t index,
                                      std::shared_ptr<const StopRules> rules,
-                                     const Tokenizer* tokenizer) {
-  Generation own{0, {}, OutputStream(std::move(rules), tokenizer), {}, false};
+                                     const Tokenizer* tokenizer,
+                                     std::shared_ptr<ConstraintMasks> masks) {
+  Generation own{0,
+                 {},
+                 OutputStream(std::move(rules), tokenizer),
+                 std::move(masks),
+                 ConstraintMasks::kStart,
+                 {},
+                 {},
+                 false};
   own.out.index = index;
   // Only this penalty looks at the prompt, and each of n samples would keep its tokens.
   if (request.sampling.repetition_penalty != 1) own.counts.add_prompt(request.prompt);
@@ -48,6 +56,12 @@ Result<Generation> Generation::start(const GenRequest& request, uint32_t index,
     if (own.stream.ended()) return invalid_argument("the generated tokens have ended already");
     own.counts.add_output(token);
     static_cast<void>(own.stream.put(token));
+    if (!own.masks) continue;
+    own.place = own.masks->advance(own.place, token);
+    if (own.place == ConstraintMasks::kDead) {
+      return invalid_argument("token {} of those generated breaks the constraint",
+                              own.counts.generated() - 1);
+    }
   }
   if (own.stream.ended()) return invalid_argument("the generated tokens have ended already");
   return own;
@@ -66,6 +80,15 @@ std::string Generation::add(SampledToken token, const VersionTag& version) {
   if (!token.top.empty()) out.top.push_back(std::move(token.top));
   OutputStream::Update update = stream.put(token.token);
   out.reason = update.finish;
+  if (masks && out.reason == FinishReason::None) {
+    place = masks->advance(place, out.tokens.back());
+    SLUICE_CHECK(place != ConstraintMasks::kDead) << "a token that its constraint forbids";
+    // Nothing may follow and no token says so: the text itself is the end.
+    if (masks->stop_ids().empty() && masks->must_end(place)) {
+      update.text += stream.close();
+      out.reason = FinishReason::Stop;
+    }
+  }
   out.text += update.text;
   return std::move(update.text);
 }
@@ -74,6 +97,20 @@ void Generation::end(FinishReason reason) {
   if (!stream.ended()) out.text += stream.close();
   out.reason = reason;
   ended = true;
+}
+
+void Generation::cut(size_t tokens, size_t text_size) {
+  if (!stream.ended()) static_cast<void>(stream.close());
+  out.tokens.resize(tokens);
+  out.logprobs.resize(tokens);
+  out.logprobs_temperature.resize(tokens);
+  out.entropies.resize(tokens);
+  out.kept.resize(tokens);
+  if (!out.top.empty()) out.top.resize(tokens);
+  while (!out.versions.empty() && out.versions.back().start >= std::ssize(out.tokens)) {
+    out.versions.pop_back();
+  }
+  out.text.resize(text_size);
 }
 
 }  // namespace sluice

@@ -7,45 +7,16 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace sluice {
-namespace {
-
-/// The first `length` tokens of a sequence's keys or values: [1, kv_heads, length, head_dim].
-at::Tensor gather(const at::Tensor& cache, const PagedKvCache::Row& row, int64_t length,
-                  int64_t block_size) {
-  at::Tensor out = at::empty({1, cache.size(1), length, cache.size(3)}, at::kFloat);
-  for (int64_t begin = 0; begin < length; begin += block_size) {
-    const int64_t count = std::min(block_size, length - begin);
-    const int64_t block = row.blocks[static_cast<size_t>(begin / block_size)];
-    out[0].narrow(1, begin, count).copy_(cache.select(0, block).narrow(1, 0, count));
-  }
-  return out;
-}
-
-PagedKvView view_of(const at::Tensor& k, const at::Tensor& v) {
-  PagedKvView view;
-  view.format = k.scalar_type() == at::kBFloat16 ? KvFormat::Bf16 : KvFormat::Fp32;
-  view.k = k.const_data_ptr();
-  view.v = v.const_data_ptr();
-  view.block_size = k.size(2);
-  view.block_stride = k.stride(0);
-  view.head_stride = k.stride(1);
-  view.slot_stride = k.stride(2);
-  return view;
-}
-
-}  // namespace
 
 at::Tensor PagedAttentionOp::apply(const AttentionSpec& spec, const at::Tensor& q,
                                    const at::Tensor& k, const at::Tensor& v,
                                    const PackedBatch& batch, KvCache* cache) const {
   SLUICE_CHECK(cache != nullptr && q.is_cpu()) << "paged attention needs a cache on the CPU";
   auto& paged = static_cast<PagedKvCache&>(*cache);
-  const at::Tensor& keys = paged.keys(spec.layer);
-  const at::Tensor& values = paged.values(spec.layer);
+  const PagedKvView view = paged.view(spec.layer);
   const at::Tensor queries = q.to(at::kFloat).contiguous();
   at::Tensor out = at::empty_like(queries);
   const int64_t row_size = spec.heads * spec.head_dim;
@@ -55,8 +26,7 @@ at::Tensor PagedAttentionOp::apply(const AttentionSpec& spec, const at::Tensor& 
   int64_t first = 0;  // of `rows`
   const auto attend_rows = [&] {
     if (rows.empty()) return;
-    paged_attention(spec, from + first * row_size, view_of(keys, values), rows,
-                    to + first * row_size);
+    paged_attention(spec, from + first * row_size, view, rows, to + first * row_size);
     first += std::ssize(rows);
     rows.clear();
   };
@@ -76,8 +46,7 @@ at::Tensor PagedAttentionOp::apply(const AttentionSpec& spec, const at::Tensor& 
     const int64_t length = own.start + end - begin;
     const at::Tensor attended =
         attend(spec, queries.slice(0, begin, end).transpose(0, 1).unsqueeze(0),
-               gather(keys, own, length, paged.block_size()),
-               gather(values, own, length, paged.block_size()));
+               paged.keys_of(spec.layer, i, length), paged.values_of(spec.layer, i, length));
     out.slice(0, begin, end).copy_(attended.squeeze(0).transpose(0, 1));
     first = end;
   }

@@ -13,6 +13,8 @@ namespace sluice {
 class PagedAttentionOp : public AttentionOp {
  public:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  /// From how many queries on the fused kernel is faster (bench/micro).
+  static constexpr int64_t kFastFrom = 32;
 
   /// Sequences with at least `fused_from` queries at once are attended to by LibTorch's fused
   /// kernel over gathered keys instead: equal up to rounding.

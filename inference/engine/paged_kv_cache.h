@@ -1,4 +1,5 @@
 #pragma once
+#include "inference/kernels/attention_kernels.h"
 #include "inference/kv/kv_space.h"
 #include "models/transformer/config.h"
 #include "models/transformer/kv_cache.h"
@@ -11,8 +12,9 @@
 namespace sluice {
 
 /// The memory behind a KvSpace: for each layer that attends, keys and values
-/// [blocks, kv_heads, block_size, head_dim]; for each linear-attention layer, a state by sequence.
-/// The cache of PagedAttentionOp. One thread.
+/// [blocks, kv_heads, block_size, head_dim] in a KvFormat (Int8: and a factor for each token and
+/// head); for each linear-attention layer, a state by sequence. The cache of PagedAttentionOp. One
+/// thread.
 class PagedKvCache : public KvCache {
  public:
   /// One sequence of the batch that is computed next.
@@ -23,11 +25,10 @@ class PagedKvCache : public KvCache {
   };
 
   PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-               at::ScalarType dtype);
+               KvFormat format);
 
   /// Bytes of one block in all layers.
-  static int64_t block_bytes(const TransformerConfig& config, int32_t block_size,
-                             at::ScalarType dtype);
+  static int64_t block_bytes(const TransformerConfig& config, int32_t block_size, KvFormat format);
 
   /// Names the sequences of the next batch. Their states are kept until the next begin().
   void begin(std::vector<Row> rows);
@@ -40,9 +41,20 @@ class PagedKvCache : public KvCache {
   void copy(std::span<const BlockCopy> copies);
 
   /// [blocks, kv_heads, block_size, head_dim]; undefined for layers that do not attend.
-  [[nodiscard]] const at::Tensor& keys(int64_t layer) const { return layer_at(layer).k; }
-  [[nodiscard]] const at::Tensor& values(int64_t layer) const { return layer_at(layer).v; }
+  [[nodiscard]] const at::Tensor& keys(int64_t layer) const { return layer_at(layer).k.numbers; }
+  [[nodiscard]] const at::Tensor& values(int64_t layer) const { return layer_at(layer).v.numbers; }
   [[nodiscard]] int32_t block_size() const noexcept { return block_size_; }
+  [[nodiscard]] KvFormat format() const noexcept { return format_; }
+
+  /// What the kernels read of a layer that attends.
+  [[nodiscard]] PagedKvView view(int64_t layer) const;
+  /// The first `length` tokens of sequence i as floats [1, kv_heads, length, head_dim].
+  [[nodiscard]] at::Tensor keys_of(int64_t layer, int64_t i, int64_t length) const {
+    return gather(layer_at(layer).k, i, length);
+  }
+  [[nodiscard]] at::Tensor values_of(int64_t layer, int64_t i, int64_t length) const {
+    return gather(layer_at(layer).v, i, length);
+  }
 
   [[nodiscard]] LinearAttentionState& state(int64_t layer, int64_t i) override;
   /// `child` starts from the states of `parent`.
@@ -52,17 +64,23 @@ class PagedKvCache : public KvCache {
   [[nodiscard]] int64_t states() const noexcept { return static_cast<int64_t>(states_.size()); }
 
  private:
+  struct Part {
+    at::Tensor numbers;
+    at::Tensor factors;  ///< Int8: [blocks, kv_heads, block_size]
+  };
   struct Layer {
-    at::Tensor k;
-    at::Tensor v;
+    Part k;
+    Part v;
   };
   using States = std::vector<LinearAttentionState>;
   [[nodiscard]] const Layer& layer_at(int64_t layer) const {
     return layers_.at(static_cast<size_t>(layer));
   }
-  void store_one(const at::Tensor& cache, const Row& row, const at::Tensor& x) const;
+  [[nodiscard]] at::Tensor gather(const Part& part, int64_t i, int64_t length) const;
+  void store_one(const Part& part, const Row& row, const at::Tensor& x) const;
 
   int32_t block_size_;
+  KvFormat format_;
   bool linear_layers_ = false;
   std::vector<Layer> layers_;
   std::vector<Row> rows_;

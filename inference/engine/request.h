@@ -2,11 +2,13 @@
 #include "dataflow/base/clock.h"
 #include "dataflow/base/ids.h"
 #include "dataflow/base/result.h"
+#include "inference/sampler/constraint/constraint.h"
 #include "inference/sampler/sampler.h"
 #include "inference/sampler/stop_rules.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +36,9 @@ struct GenRequest {
   std::optional<int64_t> order;  ///< then lower goes first; by default requests in their order
   TimeNs deadline = kForever;    ///< on the engine's clock
   std::string salt;              ///< prefixes are shared among equal salts only
+  /// The text of each output is one that this allows, unless it ends before (max_tokens, a stop
+  /// string, an abort). Needs an engine with a tokenizer. Null: any text.
+  std::shared_ptr<const Constraint> constraint;
 };
 
 /// One continuation. The lists have one entry for each of `tokens`.

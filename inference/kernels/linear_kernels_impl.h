@@ -3,6 +3,8 @@
 // set. A chain may be cut anywhere and continued from memory without a change of its bits, so the
 // blocking here is a matter of speed only.
 #include "inference/kernels/linear_kernels.h"
+#include "inference/kernels/linear_tile.h"
+#include "inference/kernels/rounded_kernels_impl.h"
 #include "inference/kernels/simd16.h"
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 namespace sluice {
 namespace {
 
-constexpr int64_t kPanel = LinearPanel::kWidth;
 #if defined(__AVX512F__)
 constexpr int kWideRows = 12;  // rows of a register tile where 32 registers hold it
 constexpr int kNarrowRows = 12;
@@ -37,7 +38,6 @@ constexpr int64_t kRowBlock = 192;  // rows of a block: their inputs, 192 KiB, f
 struct Fp32Weights {
   using Number = float;
   static constexpr int64_t kStep = 1;
-  static constexpr bool kScaled = false;
   static constexpr int kTileRows = kWideRows;
   static constexpr int kTilePanels = kPanelsAtOnce;
   template <int I>
@@ -48,7 +48,6 @@ struct Fp32Weights {
 struct Bf16Weights {
   using Number = uint16_t;
   static constexpr int64_t kStep = 2;
-  static constexpr bool kScaled = false;
   static constexpr int kTileRows = kNarrowRows;
   static constexpr int kTilePanels = kPanelsAtOnce;
   template <int I>
@@ -57,19 +56,6 @@ struct Bf16Weights {
     return second_of_pairs(w);
   }
 };
-struct Int8Weights {
-  using Number = int8_t;
-  static constexpr int64_t kStep = 4;
-  static constexpr bool kScaled = true;
-  static constexpr int kTileRows = kNarrowRows;
-  static constexpr int kTilePanels = kPanelsAtOnce;
-  template <int I>
-  static F16 get(const int8_t* w) {
-    return of_quads<I>(w);
-  }
-};
-// What of_quads() multiplied by comes out with the factor.
-constexpr float kQuadFactor = 1.0F / 16777216.0F;
 
 /// Input k of row r is x[k + r * stride].
 struct Inputs {
@@ -99,91 +85,38 @@ inline void chain(const Inputs& in, int64_t count, const typename Weights::Numbe
   for (; k + kStep <= count; k += kStep) {
     const int64_t at = k * kPanel;
     add_products<Weights, R, P, 0>(in, x, w, at, sum);
-    if constexpr (kStep >= 2) add_products<Weights, R, P, 1>(in, x + 1, w, at, sum);
-    if constexpr (kStep == 4) {
-      add_products<Weights, R, P, 2>(in, x + 2, w, at, sum);
-      add_products<Weights, R, P, 3>(in, x + 3, w, at, sum);
-    }
+    if constexpr (kStep == 2) add_products<Weights, R, P, 1>(in, x + 1, w, at, sum);
     x += kStep;
   }
-  if constexpr (kStep >= 2) {
-    const int64_t at = k * kPanel;
-    if (k < count) add_products<Weights, R, P, 0>(in, x, w, at, sum);
-    if constexpr (kStep == 4) {
-      if (k + 1 < count) add_products<Weights, R, P, 1>(in, x + 1, w, at, sum);
-      if (k + 2 < count) add_products<Weights, R, P, 2>(in, x + 2, w, at, sum);
-    }
+  if constexpr (kStep == 2) {
+    if (k < count) add_products<Weights, R, P, 0>(in, x, w, k * kPanel, sum);
   }
 }
 
-/// Where a tile's sums begin and end.
-struct Outputs {
-  float* y;  ///< of the tile's first row, column 0
-  int64_t ldy;
-  const float* bias;  ///< may be null
-  bool first;         ///< the chain begins: at the bias, not at what is in y
-};
-
-inline F16 begun(const Outputs& out, const LinearPanel& panel, int64_t row) {
-  const float* from = out.first ? out.bias : out.y + row * out.ldy;
-  if (from == nullptr) return zero16();
-  return panel.count == kPanel ? load16(from + panel.column)
-                               : load_some(from + panel.column, panel.count);
-}
-inline void finish(const Outputs& out, const LinearPanel& panel, int64_t row, F16 sum) {
-  float* to = out.y + row * out.ldy + panel.column;
-  if (panel.count == kPanel) {
-    store16(to, sum);
-  } else {
-    store_some(to, sum, panel.count);
-  }
-}
-
-/// One tile over one stretch of inputs. `factors` (Int8 only) are those of its group, [P][16].
+/// One tile over one stretch of inputs.
 template <class Weights, int R, int P>
 inline void tile(const Inputs& in, int64_t count, const typename Weights::Number* const (&w)[P],
-                 const LinearPanel* panels, const float* const (&factors)[P], const Outputs& out) {
+                 const LinearPanel* panels, const Outputs& out) {
   F16 sum[R][P];
   for (int r = 0; r < R; ++r) {
-    for (int p = 0; p < P; ++p) sum[r][p] = Weights::kScaled ? zero16() : begun(out, panels[p], r);
+    for (int p = 0; p < P; ++p) sum[r][p] = begun(out, panels[p], r);
   }
   chain<Weights, R, P>(in, count, w, sum);
   for (int r = 0; r < R; ++r) {
-    for (int p = 0; p < P; ++p) {
-      F16 total = sum[r][p];
-      if constexpr (Weights::kScaled) {
-        total = fma(mul(total, all16(kQuadFactor)), load16(factors[p]), begun(out, panels[p], r));
-      }
-      finish(out, panels[p], r, total);
-    }
+    for (int p = 0; p < P; ++p) finish(out, panels[p], r, sum[r][p]);
   }
 }
 
 // ---- Few rows: weights are decoded in registers, each read once ----
 
 template <class Weights, int R, int P>
-inline void direct_panels(const LinearWeights& w, int64_t panel, const Inputs& in, Outputs out) {
+inline void direct_panels(const LinearWeights& w, int64_t panel, const Inputs& in,
+                          const Outputs& out) {
   using Number = typename Weights::Number;
   const auto* data = static_cast<const Number*>(w.data);
   const Number* at[P];
-  const float* factors[P] = {};
   for (int p = 0; p < P; ++p) at[p] = data + (panel + p) * w.panel_stride;
-  if constexpr (!Weights::kScaled) {
-    return tile<Weights, R, P>(in, w.in, at, w.panels + panel, factors, out);
-  } else {
-    const int64_t groups = w.groups();
-    Inputs part = in;
-    for (int64_t g = 0; g < groups; ++g) {
-      const int64_t from = g * w.group;
-      for (int p = 0; p < P; ++p) {
-        at[p] = data + (panel + p) * w.panel_stride + from * kPanel;
-        factors[p] = w.factors + ((panel + p) * groups + g) * kPanel;
-      }
-      part.x = in.x + from;
-      tile<Weights, R, P>(part, std::min(w.group, w.in - from), at, w.panels + panel, factors, out);
-      out.first = false;
-    }
-  }
+  tile<Weights, R, P>(in, w.in, at, w.panels + panel, out);
 }
 
 template <class Weights, int R, int P>
@@ -237,11 +170,9 @@ inline void turn(const LinearWeights& w, int64_t panel, int64_t from, int64_t co
 template <class Weights, int R, int P>
 inline void register_tile(int64_t rows, const Inputs& in, int64_t count,
                           const typename Weights::Number* const (&w)[P], const LinearPanel* panels,
-                          const float* const (&factors)[P], const Outputs& out) {
-  if (rows == R) return tile<Weights, R, P>(in, count, w, panels, factors, out);
-  if constexpr (R > 1) {
-    register_tile<Weights, R - 1, P>(rows, in, count, w, panels, factors, out);
-  }
+                          const Outputs& out) {
+  if (rows == R) return tile<Weights, R, P>(in, count, w, panels, out);
+  if constexpr (R > 1) register_tile<Weights, R - 1, P>(rows, in, count, w, panels, out);
 }
 
 /// P panels times all rows of a block, `size` rows at a time.
@@ -250,7 +181,6 @@ inline void block_panels(const LinearWeights& w, int64_t panel, int64_t from, in
                          int64_t rows, int64_t size, Inputs in, Outputs out, float* scratch) {
   using Number = typename Weights::Number;
   const Number* at[P] = {};
-  const float* factors[P] = {};
   for (int p = 0; p < P; ++p) {
     if (w.format == WeightFormat::Rows) {
       turn(w, panel + p, from, count, scratch + p * kDepth * kPanel);
@@ -260,13 +190,10 @@ inline void block_panels(const LinearWeights& w, int64_t panel, int64_t from, in
     if constexpr (std::is_same_v<Number, float>) {
       if (w.format == WeightFormat::Rows) at[p] = scratch + p * kDepth * kPanel;
     }
-    if constexpr (Weights::kScaled) {
-      factors[p] = w.factors + ((panel + p) * w.groups() + from / w.group) * kPanel;
-    }
   }
   for (int64_t first = 0; first < rows; first += size) {
     const int64_t n = std::min(size, rows - first);
-    register_tile<Weights, Weights::kTileRows, P>(n, in, count, at, w.panels + panel, factors, out);
+    register_tile<Weights, Weights::kTileRows, P>(n, in, count, at, w.panels + panel, out);
     in.x += n * in.stride;
     out.y += n * out.ldy;
   }
@@ -276,13 +203,12 @@ template <class Weights>
 void blocked(const LinearWeights& w, int64_t begin, int64_t end, const float* x, int64_t ldx,
              int64_t rows, const float* bias, float* y, int64_t ldy, float* scratch) {
   constexpr int kPanels = Weights::kTilePanels;
-  const int64_t depth = Weights::kScaled ? w.group : kDepth;
   for (int64_t block = 0; block < rows; block += kRowBlock) {
     const int64_t n = std::min(kRowBlock, rows - block);
     const int64_t tiles = (n + Weights::kTileRows - 1) / Weights::kTileRows;
     const int64_t size = (n + tiles - 1) / tiles;
-    for (int64_t from = 0; from < w.in; from += depth) {
-      const int64_t count = std::min(depth, w.in - from);
+    for (int64_t from = 0; from < w.in; from += kDepth) {
+      const int64_t count = std::min(kDepth, w.in - from);
       const Inputs in = {x + block * ldx + from, ldx};
       const Outputs out = {y + block * ldy, ldy, bias, from == 0};
       int64_t p = begin;
@@ -309,15 +235,14 @@ void multiply(const LinearWeights& w, int64_t begin, int64_t end, const float* x
     case WeightFormat::Bf16:
       if (few) return direct_rows<Bf16Weights>(w, begin, end, in, rows, out);
       return blocked<Bf16Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
-    case WeightFormat::Int8:
-      if (few) return direct_rows<Int8Weights>(w, begin, end, in, rows, out);
-      return blocked<Int8Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
+    case WeightFormat::Int8:  // multiply_rounded()
+      return;
     case WeightFormat::Rows:
       return blocked<Fp32Weights>(w, begin, end, x, ldx, rows, bias, y, ldy, scratch);
   }
 }
 
-constexpr LinearKernels kLinearTable = {scratch_floats, multiply};
+constexpr LinearKernels kLinearTable = {scratch_floats, multiply, round_rows, multiply_rounded};
 
 }  // namespace
 }  // namespace sluice

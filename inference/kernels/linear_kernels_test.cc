@@ -1,6 +1,7 @@
 #include "inference/kernels/linear_kernels.h"
 
 #include "dataflow/base/random.h"
+#include "inference/kernels/bf16_unit.h"
 #include "inference/kernels/linear_product.h"
 #include "inference/kernels/packed_matrix.h"
 
@@ -38,7 +39,8 @@ struct Layer {
         in(inputs),
         weight(noise(out * in, 1)),
         bias(noise(out, 2)),
-        packed(format, {out}, in, group) {
+        packed(format, {out}, in, group),
+        groups(group) {
     packed.pack(0, weight.data());
     stored.assign(weight.begin(), weight.end());
     for (int64_t i = 0; i < out; ++i) {
@@ -67,14 +69,50 @@ struct Layer {
     const LinearKernels& kernels = linear_kernels(isa);
     const int64_t rows = static_cast<int64_t>(x.size()) / in;
     Floats y(static_cast<size_t>(rows * out), 77.0F);
+    const float* from = with_bias ? bias.data() : nullptr;
+    if (w.format == WeightFormat::Int8) {
+      const Rounded rounded(kernels, w, x, rows);
+      kernels.multiply_rounded(w, 0, packed.panels(), rounded.view(), rows, from, y.data(), out);
+      return y;
+    }
     Floats scratch(static_cast<size_t>(kernels.scratch()), 55.0F);
-    kernels.multiply(w, 0, packed.panels(), x.data(), in, rows, with_bias ? bias.data() : nullptr,
-                     y.data(), out, scratch.data());
+    kernels.multiply(w, 0, packed.panels(), x.data(), in, rows, from, y.data(), out,
+                     scratch.data());
     return y;
   }
 
+  struct Rounded {
+    Rounded(const LinearKernels& kernels, const LinearWeights& w, const Floats& x, int64_t rows)
+        : numbers(static_cast<size_t>(rows * RoundedRows::stride(w.in)), int16_t{77}),
+          factors(static_cast<size_t>(rows * w.groups()), 77.0F) {
+      kernels.round(w, x.data(), w.in, rows, numbers.data(), factors.data());
+    }
+    RoundedRows view() const { return {numbers.data(), factors.data()}; }
+    std::vector<int16_t> numbers;
+    Floats factors;
+  };
+
+  /// What Int8 weights multiply instead of x, from the definition.
+  Floats seen(const Floats& x) const {
+    if (packed.format() != WeightFormat::Int8) return x;
+    Floats out_x = x;
+    for (int64_t row = 0; row * in < static_cast<int64_t>(x.size()); ++row) {
+      for (int64_t g = 0; g < in; g += groups) {
+        const auto begin = out_x.begin() + row * in + g;
+        const auto end = out_x.begin() + row * in + std::min(in, g + groups);
+        float largest = 0;
+        for (auto at = begin; at != end; ++at) largest = std::max(largest, std::fabs(*at));
+        for (auto at = begin; at != end; ++at) {
+          *at = std::nearbyint(*at * (32767 / largest)) * (largest / 32767);
+        }
+      }
+    }
+    return out_x;
+  }
+
   /// The largest difference from the definition in double, in units of what the sum adds up.
-  double error(const Floats& x, const Floats& y, bool with_bias) const {
+  double error(const Floats& given, const Floats& y, bool with_bias) const {
+    const Floats x = seen(given);
     double worst = 0;
     for (size_t i = 0; i < y.size(); ++i) {
       const auto row = static_cast<int64_t>(i) / out;
@@ -97,6 +135,7 @@ struct Layer {
   Floats weight;
   Floats bias;
   PackedMatrix packed;
+  int64_t groups;
   std::vector<double> stored;
 };
 
@@ -178,6 +217,30 @@ TEST(LinearKernels, SmallGroupsOfInt8AreScaledEach) {
   }
 }
 
+TEST(LinearKernels, InputsOfInt8KeepSixteenBitsOfTheLargestInTheirGroup) {
+  const Layer layer(WeightFormat::Int8, 1, 300);
+  const LinearWeights w = layer.packed.view();
+  Floats x = noise(2 * 300, 12);
+  for (size_t i = 128; i < 256; ++i) x[i] = 0;        // a group of zeros
+  for (size_t i = 300; i < 428; ++i) x[i] *= 1e-38F;  // nothing to speak of
+  for (size_t i = 428; i < 556; ++i) x[i] *= 1e30F;
+  for (const Isa isa : kVariants) {
+    if (!supported(isa)) continue;
+    const Layer::Rounded rounded(linear_kernels(isa), w, x, 2);
+    for (size_t row = 0; row < 2; ++row) {
+      for (size_t k = 0; k < 300; ++k) {
+        const float factor = rounded.factors[row * 3 + k / 128];
+        const float q = rounded.numbers[row * static_cast<size_t>(RoundedRows::stride(300)) + k];
+        EXPECT_NEAR(q * factor, x[row * 300 + k], factor * 0.51F + 1e-30F) << name(isa) << k;
+      }
+      // What pads the last group multiplies as zero.
+      EXPECT_EQ(rounded.numbers[row * static_cast<size_t>(RoundedRows::stride(300)) + 300], 0);
+    }
+    EXPECT_EQ(rounded.factors[1], 0);
+    EXPECT_EQ(rounded.factors[3], 0);
+  }
+}
+
 TEST(LinearKernels, NotANumberStaysInItsRow) {
   for (const WeightFormat format : kPacked) {
     const Layer layer(format, 20, 33);
@@ -246,7 +309,8 @@ TEST(LinearProduct, DoesNotDependOnTheThreads) {
       }
       EXPECT_TRUE(same_bits(results[0], results[1]));
       EXPECT_TRUE(same_bits(results[0], results[2]));
-      EXPECT_TRUE(same_bits(results[0], layer.multiply(active_isa(), x)));
+      const bool by_unit = format == WeightFormat::Bf16 && active_bf16_unit() != Bf16Unit::None;
+      EXPECT_TRUE(by_unit || same_bits(results[0], layer.multiply(active_isa(), x)));
     }
   }
   at::set_num_threads(threads);

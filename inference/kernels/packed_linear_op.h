@@ -11,9 +11,9 @@
 namespace sluice {
 
 /// Multiplies by weights that were packed once: what the engine gives its model. Layers are found
-/// by name, so the model's own weight tensors are not read. Products are fp32; each row of a result
-/// is independent of the other rows, bit for bit, and with WeightFormat::Fp32 equal to
-/// ExactLinearOp's. No gradients.
+/// by name, so the model's own weight tensors are not read. Each row of a result is independent of
+/// the other rows, bit for bit, and with WeightFormat::Fp32 equal to ExactLinearOp's. Int8 rounds
+/// inputs to 16 bits, Bf16 to bf16 where the CPU multiplies bf16 (linear_product()). No gradients.
 ///
 ///   ASSIGN_OR_RETURN(auto linear, PackedLinearOp::create(config, parameters, WeightFormat::Bf16));
 ///   model.use(linear);

@@ -1,6 +1,7 @@
 #include "inference/kernels/packed_matrix.h"
 
 #include "dataflow/base/result.h"
+#include "inference/kernels/rounding.h"
 
 #include <algorithm>
 #include <array>
@@ -32,20 +33,13 @@ std::byte* allocate(size_t bytes) {
   return static_cast<std::byte*>(p);
 }
 
-uint16_t bf16_of(float x) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof bits);
-  if (x != x) return static_cast<uint16_t>((bits >> 16) | 0x40U);  // a quiet NaN, whatever its bits
-  return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
-}
-
 int64_t element_size(WeightFormat format) {
   if (format == WeightFormat::Fp32) return 4;
   return format == WeightFormat::Bf16 ? 2 : 1;
 }
 
 /// Inputs that lie together for each output.
-int64_t inputs_per_step(WeightFormat format) { return 4 / element_size(format); }
+int64_t inputs_per_step(WeightFormat format) { return format == WeightFormat::Fp32 ? 1 : 2; }
 
 }  // namespace
 
@@ -68,7 +62,8 @@ void PackedMatrix::Free::operator()(std::byte* p) const noexcept { std::free(p);
 PackedMatrix::PackedMatrix(WeightFormat format, const std::vector<int64_t>& outputs, int64_t in,
                            int64_t group)
     : format_(format), in_(in), group_(group), first_{0}, column_{0} {
-  SLUICE_CHECK(format != WeightFormat::Rows && in > 0 && group > 0 && group % 4 == 0)
+  SLUICE_CHECK(format != WeightFormat::Rows && in > 0 && group > 0 && group % 4 == 0 &&
+               group <= LinearWeights::kMaxGroup)
       << name(format) << ", " << in << " inputs, groups of " << group;
   for (const int64_t count : outputs) {
     for (LinearPanel panel : panels_of(count)) {
@@ -128,7 +123,7 @@ void PackedMatrix::pack_int8(const float* rows, int64_t count, int64_t panel) {
       factors[g * kWidth + j] = factor;
       for (int64_t k = g * group_; k < end; ++k) {
         const float q = std::nearbyint(std::min(127.0F, std::max(-127.0F, row[k] * inverse)));
-        out[(k / 4 * kWidth + j) * 4 + k % 4] = static_cast<int8_t>(q);
+        out[(k / 2 * kWidth + j) * 2 + k % 2] = static_cast<int8_t>(q);
       }
     }
   }

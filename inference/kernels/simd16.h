@@ -60,15 +60,34 @@ inline F16 second_of_pairs(const uint16_t* p) {
   return {_mm512_castsi512_ps(
       _mm512_and_si512(words(p), _mm512_set1_epi32(static_cast<int>(0xFFFF0000U))))};
 }
-/// Of 16 quads of int8 number I, times 2^24.
-template <int I>
-inline F16 of_quads(const int8_t* p) {
-  const __m512i v = words(p);
-  const __m512i top = _mm512_set1_epi32(static_cast<int>(0xFF000000U));
-  if constexpr (I == 0) return {_mm512_cvtepi32_ps(_mm512_slli_epi32(v, 24))};
-  if constexpr (I == 3) return {_mm512_cvtepi32_ps(_mm512_and_si512(v, top))};
-  return {_mm512_cvtepi32_ps(_mm512_and_si512(_mm512_slli_epi32(v, 24 - 8 * I), top))};
+/// Rounded to nearest even, for magnitudes up to 32767.
+inline void store_rounded(int16_t* p, F16 a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                      _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(a.v)));
 }
+
+/// Sixteen whole numbers of 32 bits, and sixteen pairs of 16 bits.
+struct I16 {
+  __m512i v;
+};
+struct Pairs16 {
+  __m512i v;
+};
+inline I16 int_zero16() { return {_mm512_setzero_si512()}; }
+inline Pairs16 load_pairs(const int8_t* p) {
+  return {_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+/// The same pair in all sixteen.
+inline Pairs16 all_pairs(const int16_t* p) {
+  int32_t both = 0;
+  std::memcpy(&both, p, sizeof both);
+  return {_mm512_set1_epi32(both)};
+}
+/// sum + a0 b0 + a1 b1, pair by pair.
+inline I16 add_products(I16 sum, Pairs16 a, Pairs16 b) {
+  return {_mm512_add_epi32(sum.v, _mm512_madd_epi16(a.v, b.v))};
+}
+inline F16 floats_of(I16 a) { return {_mm512_cvtepi32_ps(a.v)}; }
 inline __m256 folded(F16 a) {
   return _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
 }
@@ -132,19 +151,38 @@ inline F16 second_of_pairs(const uint16_t* p) {
   return {_mm256_castsi256_ps(_mm256_and_si256(words(p), high)),
           _mm256_castsi256_ps(_mm256_and_si256(words(p + 16), high))};
 }
-template <int I>
-inline __m256 of_quads8(const int8_t* p) {
-  const __m256i v = words(p);
-  const __m256i top = _mm256_set1_epi32(static_cast<int>(0xFF000000U));
-  if constexpr (I == 0) return _mm256_cvtepi32_ps(_mm256_slli_epi32(v, 24));
-  if constexpr (I == 3) return _mm256_cvtepi32_ps(_mm256_and_si256(v, top));
-  return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_slli_epi32(v, 24 - 8 * I), top));
+/// Rounded to nearest even, for magnitudes up to 32767.
+inline void store_rounded(int16_t* p, F16 a) {
+  const __m256i packed = _mm256_packs_epi32(_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(packed, 0xD8));
 }
-/// Of 16 quads of int8 number I, times 2^24.
-template <int I>
-inline F16 of_quads(const int8_t* p) {
-  return {of_quads8<I>(p), of_quads8<I>(p + 32)};
+
+/// Sixteen whole numbers of 32 bits, and sixteen pairs of 16 bits.
+struct I16 {
+  __m256i lo;
+  __m256i hi;
+};
+struct Pairs16 {
+  __m256i lo;
+  __m256i hi;
+};
+inline I16 int_zero16() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+inline __m256i load_pairs8(const int8_t* p) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
+inline Pairs16 load_pairs(const int8_t* p) { return {load_pairs8(p), load_pairs8(p + 16)}; }
+/// The same pair in all sixteen.
+inline Pairs16 all_pairs(const int16_t* p) {
+  int32_t both = 0;
+  std::memcpy(&both, p, sizeof both);
+  return {_mm256_set1_epi32(both), _mm256_set1_epi32(both)};
+}
+/// sum + a0 b0 + a1 b1, pair by pair.
+inline I16 add_products(I16 sum, Pairs16 a, Pairs16 b) {
+  return {_mm256_add_epi32(sum.lo, _mm256_madd_epi16(a.lo, b.lo)),
+          _mm256_add_epi32(sum.hi, _mm256_madd_epi16(a.hi, b.hi))};
+}
+inline F16 floats_of(I16 a) { return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
 inline __m256 folded(F16 a) { return _mm256_add_ps(a.lo, a.hi); }
 inline __m256 folded_max(F16 a) { return _mm256_max_ps(a.lo, a.hi); }
 
@@ -227,10 +265,41 @@ inline F16 first_of_pairs(const uint16_t* p) {
 inline F16 second_of_pairs(const uint16_t* p) {
   return lanes([&](int i) { return float_of(static_cast<uint32_t>(p[2 * i + 1]) << 16); });
 }
-/// Of 16 quads of int8 number I, times 2^24.
-template <int I>
-inline F16 of_quads(const int8_t* p) {
-  return lanes([&](int i) { return static_cast<float>(p[4 * i + I]) * 16777216.0F; });
+/// Rounded to nearest even, for magnitudes up to 32767.
+inline void store_rounded(int16_t* p, const F16& a) {
+  for (int i = 0; i < 16; ++i) p[i] = static_cast<int16_t>(std::nearbyint(a.v[i]));
+}
+
+/// Sixteen whole numbers of 32 bits, and sixteen pairs of 16 bits.
+struct I16 {
+  int32_t v[16];
+};
+struct Pairs16 {
+  int16_t v[32];
+};
+inline I16 int_zero16() { return {}; }
+inline Pairs16 load_pairs(const int8_t* p) {
+  Pairs16 r;
+  for (int i = 0; i < 32; ++i) r.v[i] = p[i];
+  return r;
+}
+/// The same pair in all sixteen.
+inline Pairs16 all_pairs(const int16_t* p) {
+  Pairs16 r;
+  for (int i = 0; i < 32; ++i) r.v[i] = p[i % 2];
+  return r;
+}
+/// sum + a0 b0 + a1 b1, pair by pair.
+inline I16 add_products(const I16& sum, const Pairs16& a, const Pairs16& b) {
+  I16 r;
+  for (int i = 0; i < 16; ++i) {
+    const auto product = [&](int at) { return static_cast<int32_t>(a.v[at]) * b.v[at]; };
+    r.v[i] = sum.v[i] + product(2 * i) + product(2 * i + 1);
+  }
+  return r;
+}
+inline F16 floats_of(const I16& a) {
+  return lanes([&](int i) { return static_cast<float>(a.v[i]); });
 }
 
 #endif

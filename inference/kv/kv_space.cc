@@ -95,6 +95,15 @@ void KvSpace::cache_full(BlockTable& table, std::span<const int64_t> tokens, int
   }
 }
 
+void KvSpace::truncate(BlockTable& table, int64_t tokens) {
+  SLUICE_CHECK(undo_.empty() && table.registered <= blocks_for(tokens))
+      << "to " << tokens << " tokens, " << table.registered << " blocks are cached";
+  while (std::ssize(table.blocks) > blocks_for(tokens)) {
+    drop(table.blocks.back());
+    table.blocks.pop_back();
+  }
+}
+
 BlockTable KvSpace::fork(const BlockTable& table) {
   for (const BlockId block : table.blocks) pool_.ref(block);
   return table;

@@ -60,6 +60,10 @@ class KvSpace {
   /// Offers the table's full blocks among the first `computed` of `tokens` to the prefix cache.
   void cache_full(BlockTable& table, std::span<const int64_t> tokens, int64_t computed);
 
+  /// Gives back the blocks behind those of the first `tokens` tokens: what was written there is of
+  /// no use. Not between reserve() and commit().
+  void truncate(BlockTable& table, int64_t tokens);
+
   /// A table that shares all blocks of `table`.
   [[nodiscard]] BlockTable fork(const BlockTable& table);
   /// Gives all blocks back, so that the last one is reused first; `keep` false: the prefix cache

@@ -188,5 +188,25 @@ TEST(KvSpace, CheckSeesALeak) {
   EXPECT_FALSE(space.check({&first.table, &first.table}).ok());
 }
 
+TEST(KvSpace, TruncatedTablesGiveTheirTailBack) {
+  KvSpace space(8, 4);
+  Computed one(space, count_from(0, 6));
+  ASSERT_TRUE(space.reserve(one.table, 6, 7));
+  ASSERT_TRUE(space.reserve(one.table, 7, 14));  // guesses
+  EXPECT_THAT(one.table.blocks, SizeIs(4));
+  space.commit();
+  space.truncate(one.table, 9);
+  EXPECT_THAT(one.table.blocks, SizeIs(3));
+  EXPECT_EQ(space.free_blocks(), 5);
+  space.truncate(one.table, 8);
+  EXPECT_THAT(one.table.blocks, SizeIs(2));
+  EXPECT_TRUE(space.check({&one.table}).ok());
+  ASSERT_TRUE(space.reserve(one.table, 8, 9));
+  ASSERT_TRUE(space.reserve(one.table, 9, 20));
+  space.rollback();  // both
+  EXPECT_THAT(one.table.blocks, SizeIs(2));
+  EXPECT_TRUE(space.check({&one.table}).ok());
+}
+
 }  // namespace
 }  // namespace sluice

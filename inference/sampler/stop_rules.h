@@ -26,6 +26,7 @@ class StopRules {
   StopRules(const SamplingParams& params, std::span<const int64_t> eos_ids);
 
   [[nodiscard]] bool is_stop_id(int64_t token) const noexcept;
+  [[nodiscard]] std::span<const int64_t> stop_ids() const noexcept { return stop_ids_; }
   [[nodiscard]] const StopMatcher& strings() const noexcept { return strings_; }
 
   /// What token number `generated` (the first is 1) means by its id and number alone.

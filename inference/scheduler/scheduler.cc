@@ -96,6 +96,22 @@ void Scheduler::add_row(StepPlan& plan, const Sequence& s, int64_t tokens) {
   plan.tokens += tokens;
 }
 
+void Scheduler::add_drafts(StepPlan& plan) {
+  for (StepRow& row : plan.rows) {
+    const auto guess = guesses_.find(row.sequence);
+    if (guess == guesses_.end() || !row.last) continue;
+    Sequence& s = at(row.sequence);
+    int64_t fits = std::min(std::ssize(guess->second), options_.token_budget - plan.tokens);
+    while (fits > 0 && !space_.reserve(s.table, row.end, row.end + fits)) --fits;
+    if (fits <= 0) continue;
+    s.drafts = std::move(guess->second);
+    s.drafts.resize(static_cast<size_t>(fits));
+    row.drafts = fits;
+    plan.tokens += fits;
+  }
+  guesses_.clear();
+}
+
 int64_t Scheduler::slots() const {
   int64_t taken = 0;
   for (const auto& [key, s] : running_) taken += s->samples;
@@ -173,6 +189,7 @@ StepPlan Scheduler::plan() {
     add_row(plan, s, tokens);
   }
   if (!preempted_in_step_) admit_waiting(plan);
+  add_drafts(plan);
   plan.copies = space_.copies();
   open_ = plan;
   return plan;
@@ -195,6 +212,7 @@ void Scheduler::commit() {
 
 void Scheduler::rollback() {
   space_.rollback();
+  for (const StepRow& row : open_.rows) at(row.sequence).drafts.clear();
   for (const SequenceId id : admitted_) {
     Sequence& s = at(id);
     space_.release(s.table);
@@ -207,18 +225,38 @@ void Scheduler::rollback() {
   admitted_.clear();
 }
 
-void Scheduler::append(SequenceId id, int64_t token) {
+std::vector<SequenceId> Scheduler::ready() const {
+  std::vector<SequenceId> ids;
+  for (const auto& [key, s] : running_) {
+    if (s->computed + 1 == std::ssize(s->tokens)) ids.push_back(key.id);
+  }
+  return ids;
+}
+
+void Scheduler::draft(SequenceId id, std::vector<int64_t> tokens) {
+  SLUICE_CHECK(open_.rows.empty() && at(id).running) << "no guesses for sequence " << id;
+  guesses_[id] = std::move(tokens);
+}
+
+void Scheduler::append(SequenceId id, std::span<const int64_t> tokens) {
   SLUICE_CHECK(open_.rows.empty()) << "a step is open";
   Sequence& s = at(id);
   SLUICE_CHECK(s.running && s.computed == std::ssize(s.tokens))
       << "sequence " << id << " has computed " << s.computed << " of " << s.tokens.size();
-  s.tokens.push_back(token);
+  SLUICE_CHECK(!tokens.empty() && tokens.size() <= s.drafts.size() + 1)
+      << tokens.size() << " tokens behind " << s.drafts.size() << " drafts";
+  s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
+  s.computed += std::ssize(tokens) - 1;
+  if (s.drafts.empty()) return;
+  s.drafts.clear();
+  space_.truncate(s.table, s.computed);
 }
 
 std::vector<SequenceId> Scheduler::fork(SequenceId id, int32_t children) {
   SLUICE_CHECK(open_.rows.empty()) << "a step is open";
   Sequence& parent = at(id);
-  SLUICE_CHECK(parent.running && parent.computed == std::ssize(parent.tokens))
+  SLUICE_CHECK(parent.running && parent.computed == std::ssize(parent.tokens) &&
+               parent.drafts.empty())
       << "sequence " << id << " has computed " << parent.computed << " of " << parent.tokens.size();
   parent.samples = 1;
   std::vector<SequenceId> ids;
@@ -239,6 +277,7 @@ void Scheduler::finish(SequenceId id, bool keep) {
   SLUICE_CHECK(open_.rows.empty()) << "a step is open";
   Sequence& s = at(id);
   space_.release(s.table, keep);
+  guesses_.erase(id);
   (s.running ? running_ : waiting_).erase(s.key);
   if (s.started) --started_;
   timed_ -= s.deadline == kForever ? 0 : 1;
@@ -299,7 +338,7 @@ Status Scheduler::check() const {
       return error(Code::Internal, "sequence {} has computed {} of {}", id, s->computed, known);
     }
     if (s->running && open_.rows.empty() &&
-        std::ssize(s->table.blocks) != space_.blocks_for(s->computed)) {
+        std::ssize(s->table.blocks) != space_.blocks_for(s->computed + std::ssize(s->drafts))) {
       return error(Code::Internal, "sequence {} holds {} blocks for {} tokens", id,
                    s->table.blocks.size(), s->computed);
     }

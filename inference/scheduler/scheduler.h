@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,7 +42,9 @@ struct StepRow {
   SequenceId sequence = 0;
   int64_t begin = 0;
   int64_t end = 0;
-  bool last = false;  ///< `end` is the last known token: the next one can be sampled
+  bool last = false;   ///< `end` is the last known token: the next one can be sampled
+  int64_t drafts = 0;  ///< guessed tokens behind `end` that are computed, too
+  [[nodiscard]] int64_t tokens() const noexcept { return end - begin + drafts; }
   friend bool operator==(const StepRow&, const StepRow&) = default;
 };
 
@@ -68,6 +71,8 @@ struct SchedulerStats {
 /// lower priority number than running ones takes their places, the youngest's first. Pure
 /// bookkeeping, one thread:
 ///
+/// Guesses of what follows (draft()) are computed with what is left of the budget and the blocks.
+///
 ///   StepPlan plan = scheduler.plan();   // blocks are reserved
 ///   ... compute its rows; when that fails: scheduler.rollback() and nothing has happened ...
 ///   scheduler.commit();
@@ -87,8 +92,18 @@ class Scheduler {
   void commit();
   void rollback();
 
+  /// Running sequences of which all tokens but the newest are computed, in their order.
+  [[nodiscard]] std::vector<SequenceId> ready() const;
+  /// Guesses what follows the tokens of a sequence, for the next plan() only. Displaces nothing.
+  void draft(SequenceId id, std::vector<int64_t> tokens);
+  /// The guesses that the plan's row of this sequence computes.
+  [[nodiscard]] std::span<const int64_t> drafts(SequenceId id) const { return at(id).drafts; }
+
   /// The next known token. Between commit() and plan().
-  void append(SequenceId id, int64_t token);
+  void append(SequenceId id, int64_t token) { append(id, {&token, 1}); }
+  /// Several: all but the last are the first drafts() of the sequence, which are computed. What was
+  /// computed of the others is forgotten.
+  void append(SequenceId id, std::span<const int64_t> tokens);
   /// `children` more sequences with the same tokens and blocks; they run at once. The sequence's
   /// tokens must be computed. Between commit() and plan().
   std::vector<SequenceId> fork(SequenceId id, int32_t children);
@@ -126,6 +141,7 @@ class Scheduler {
   struct Sequence {
     Key key;
     std::vector<int64_t> tokens;
+    std::vector<int64_t> drafts;  ///< of the open plan, until append()
     int64_t computed = 0;
     int64_t cached = 0;
     int32_t samples = 1;
@@ -149,6 +165,7 @@ class Scheduler {
   void admit_waiting(StepPlan& plan);
   [[nodiscard]] bool admit(Sequence& s, int64_t budget);
   void add_row(StepPlan& plan, const Sequence& s, int64_t tokens);
+  void add_drafts(StepPlan& plan);
   [[nodiscard]] int64_t slots() const;
 
   SchedulerOptions options_;
@@ -163,6 +180,7 @@ class Scheduler {
   bool paused_ = false;
   bool preempted_in_step_ = false;
   SchedulerStats stats_;
+  std::unordered_map<SequenceId, std::vector<int64_t>> guesses_;  ///< for the next plan
   StepPlan open_;                     ///< what plan() returned, until commit() or rollback()
   std::vector<SequenceId> admitted_;  ///< by that plan
 };

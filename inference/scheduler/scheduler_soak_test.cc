@@ -40,6 +40,8 @@ class Soak {
     ASSERT_EQ(scheduler_.space().free_blocks(), scheduler_.space().blocks());
     ASSERT_TRUE(live_.empty());
     EXPECT_GT(finished_, steps / 20);
+    EXPECT_GT(accepted_, drafted_ / 10);
+    EXPECT_LT(accepted_, drafted_);
     EXPECT_GT(scheduler_.stats().preemptions, 0);
     EXPECT_GT(scheduler_.stats().prefix_hits, 0);
   }
@@ -88,14 +90,32 @@ class Soak {
     samples_[*id] = samples;
   }
 
+  /// Guesses that are right up to a random place.
+  void guess() {
+    for (const SequenceId id : scheduler_.ready()) {
+      const auto sample = live_.find(id);
+      if (sample == live_.end() || samples_.contains(id) || draw(3) != 0) continue;
+      std::vector<int64_t> tokens = scheduler_.tokens(id);
+      const size_t known = tokens.size();
+      const uint64_t right = draw(6);
+      while (tokens.size() + 1 < sample->second.length && tokens.size() < known + 6) {
+        const int64_t next = following(tokens, sample->second.stream);
+        tokens.push_back(tokens.size() < known + right ? next : next + 1);
+      }
+      scheduler_.draft(id, {tokens.begin() + static_cast<std::ptrdiff_t>(known), tokens.end()});
+    }
+  }
+
   void step() {
+    guess();
     const StepPlan plan = scheduler_.plan();
     int64_t tokens = 0;
     std::map<SequenceId, int> rows;
     for (const StepRow& row : plan.rows) {
       ASSERT_LT(row.begin, row.end);
       ASSERT_EQ(++rows[row.sequence], 1);
-      tokens += row.end - row.begin;
+      tokens += row.tokens();
+      drafted_ += row.drafts;
     }
     ASSERT_EQ(tokens, plan.tokens);
     ASSERT_LE(tokens, options().token_budget);
@@ -112,6 +132,18 @@ class Soak {
     scheduler_.pause(false);
   }
 
+  /// Tokens that follow, as long as they are the guessed ones.
+  std::vector<int64_t> draw_run(SequenceId id) {
+    std::vector<int64_t> tokens = scheduler_.tokens(id);
+    std::vector<int64_t> drawn;
+    for (size_t i = 0;; ++i) {
+      drawn.push_back(following(tokens, live_.at(id).stream));
+      tokens.push_back(drawn.back());
+      const auto drafts = scheduler_.drafts(id);
+      if (i == drafts.size() || drawn.back() != drafts[i]) return drawn;
+    }
+  }
+
   void sample(SequenceId id) {
     std::vector<SequenceId> all = {id};
     if (const int32_t n = samples_[id]; n > 1) {
@@ -124,7 +156,9 @@ class Soak {
     }
     samples_.erase(id);
     for (const SequenceId each : all) {
-      scheduler_.append(each, following(scheduler_.tokens(each), live_.at(each).stream));
+      const std::vector<int64_t> drawn = draw_run(each);
+      accepted_ += std::ssize(drawn) - 1;
+      scheduler_.append(each, drawn);
       if (scheduler_.tokens(each).size() < live_.at(each).length) continue;
       const std::vector<int64_t> got = scheduler_.tokens(each);
       const Expected& want = live_.at(each);
@@ -145,6 +179,8 @@ class Soak {
   std::map<SequenceId, int32_t> samples_;
   int64_t version_ = 0;
   int finished_ = 0;
+  int64_t drafted_ = 0;
+  int64_t accepted_ = 0;
 };
 
 TEST(SchedulerSoak, InvariantsHoldAndEverythingEndsWhateverHappens) {

@@ -297,5 +297,67 @@ TEST(Scheduler, MisuseIsABrokenInvariant) {
   EXPECT_THROW(scheduler.finish(a + 1), CheckFailure);
 }
 
+TEST(Scheduler, DraftsTakeWhatIsLeftOfTheBudget) {
+  Scheduler scheduler(options(6), 64, 4);
+  const SequenceId a = submit(scheduler, spec(3, 20));
+  EXPECT_THAT(scheduler.ready(), IsEmpty());
+  step(scheduler);
+  EXPECT_THAT(scheduler.ready(), ElementsAre(a));
+  scheduler.draft(a, {1, 2, 3, 4, 5, 6, 7, 8});
+  StepPlan plan = scheduler.plan();
+  EXPECT_THAT(plan.rows, ElementsAre(StepRow{a, 3, 4, true, 5}));
+  EXPECT_EQ(plan.tokens, 6);
+  EXPECT_THAT(scheduler.drafts(a), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(scheduler.table(a).blocks, SizeIs(3));
+  scheduler.commit();
+  const std::vector<int64_t> drawn = {1, 2, 9};  // two were right
+  scheduler.append(a, drawn);
+  EXPECT_THAT(scheduler.tokens(a), ElementsAre(0, 1, 2, 7, 1, 2, 9));
+  EXPECT_THAT(scheduler.table(a).blocks, SizeIs(2));
+  EXPECT_TRUE(scheduler.check().ok()) << scheduler.check().message();
+  // A prompt comes before guesses.
+  const SequenceId b = submit(scheduler, spec(4, 20, 50));
+  scheduler.draft(a, {1, 2, 3});
+  plan = scheduler.plan();
+  EXPECT_THAT(plan.rows, ElementsAre(StepRow{a, 6, 7, true, 1}, StepRow{b, 0, 4, true}));
+  scheduler.rollback();
+  EXPECT_THAT(scheduler.drafts(a), IsEmpty());
+  EXPECT_TRUE(scheduler.check().ok());
+  EXPECT_THAT(step(scheduler).rows, ElementsAre(StepRow{a, 6, 7, true}, StepRow{b, 0, 4, true}))
+      << "guesses are for one plan";
+}
+
+TEST(Scheduler, DraftsTakeFreeBlocksOnly) {
+  Scheduler scheduler(options(32), 4, 4);
+  const SequenceId a = submit(scheduler, spec(3, 12));
+  const SequenceId b = submit(scheduler, spec(4, 8, 50));
+  step(scheduler);
+  scheduler.draft(a, {1, 2, 3, 4, 5, 6, 7, 8});
+  const StepPlan plan = scheduler.plan();  // b needs its second block, one is left
+  EXPECT_THAT(plan.rows, ElementsAre(StepRow{a, 3, 4, true, 4}, StepRow{b, 4, 5, true}));
+  EXPECT_EQ(scheduler.stats().preemptions, 0);
+  EXPECT_EQ(scheduler.space().free_blocks(), 0);
+  scheduler.commit();
+  scheduler.append(a, 7);
+  scheduler.append(b, 7);
+  EXPECT_EQ(scheduler.space().free_blocks(), 1);
+  EXPECT_TRUE(scheduler.check().ok()) << scheduler.check().message();
+}
+
+TEST(Scheduler, AcceptedDraftsEnterThePrefixCache) {
+  Scheduler scheduler(options(32), 64, 4);
+  const SequenceId a = submit(scheduler, spec(3, 20));
+  step(scheduler, 3);
+  scheduler.draft(a, {4, 5, 6, 7, 8});
+  static_cast<void>(scheduler.plan());
+  scheduler.commit();
+  scheduler.append(a, std::vector<int64_t>{4, 5, 6, 7, 8, 9});
+  step(scheduler, 10);
+  scheduler.finish(a);
+  const SequenceId b = submit(scheduler, spec(12, 20));
+  EXPECT_THAT(scheduler.plan().rows, ElementsAre(StepRow{b, 8, 12, true}));
+  scheduler.commit();
+}
+
 }  // namespace
 }  // namespace sluice

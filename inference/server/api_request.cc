@@ -1,6 +1,7 @@
 #include "inference/server/api_request.h"
 
 #include "inference/server/body_fields.h"
+#include "inference/server/response_format.h"
 #include "models/json/strict_json.h"
 
 #include <algorithm>
@@ -119,24 +120,6 @@ void read_sampling(BodyFields& fields, GenRequest& request) {
   fields.only("use_beam_search", false);
   fields.ignore({"user", "metadata", "store", "service_tier", "safety_identifier",
                  "prompt_cache_key", "request_id"});
-}
-
-void read_format(BodyFields& fields) {
-  const Json* format = fields.find("response_format");
-  if (format != nullptr) {
-    const bool object =
-        format->is_object() && format->contains("type") && (*format)["type"].is_string();
-    fields.require(object, "'response_format' must be an object with a 'type'");
-    if (object) {
-      const std::string type = (*format)["type"].get<std::string>();
-      fields.require(type == "text",
-                     fmt::format("'response_format' of type '{}' is not supported", type));
-    }
-  }
-  for (const char* name :
-       {"guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs"}) {
-    fields.require(fields.find(name) == nullptr, fmt::format("'{}' is not supported", name));
-  }
 }
 
 void read_stream(BodyFields& fields, ApiRequest& out) {
@@ -289,7 +272,7 @@ Result<ApiRequest> read_completion(std::string_view body, const ServedModel& mod
   GenRequest request;
   SamplingParams& sampling = request.sampling;
   read_sampling(fields, request);
-  read_format(fields);
+  ASSIGN_OR_RETURN(request.constraint, read_response_format(fields, body, *model.constraints));
   read_stream(fields, out);
   fields.read("max_tokens", sampling.max_tokens);
   fields.require(sampling.max_tokens >= 0, "'max_tokens' must be 1 or more");
@@ -337,7 +320,7 @@ Result<ApiRequest> read_chat(std::string_view body, const ServedModel& model) {
   GenRequest request;
   SamplingParams& sampling = request.sampling;
   read_sampling(fields, request);
-  read_format(fields);
+  ASSIGN_OR_RETURN(request.constraint, read_response_format(fields, body, *model.constraints));
   read_stream(fields, out);
   std::optional<int32_t> max_tokens, max_completion;
   fields.read("max_tokens", max_tokens);

@@ -1,5 +1,6 @@
 #pragma once
 #include "inference/engine/request.h"
+#include "inference/sampler/constraint/constraint_cache.h"
 #include "models/io/chat/model_templates.h"
 #include "models/tokenizer/tokenizer.h"
 
@@ -12,7 +13,7 @@
 
 namespace sluice {
 
-/// What requests are read against. Immutable; any thread.
+/// What requests are read against. Immutable but for its cache; any thread.
 struct ServedModel {
   std::string name;
   std::shared_ptr<const Tokenizer> tokenizer;
@@ -20,6 +21,7 @@ struct ServedModel {
   int64_t vocabulary = 0;
   int64_t max_length = 0;    ///< tokens of prompt and output
   size_t longest_token = 1;  ///< bytes
+  std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
 };
 
 /// A request of /v1/completions or /v1/chat/completions, read and checked.

@@ -38,6 +38,12 @@ ServerMetrics::ServerMetrics(MetricRegistry& r, const std::string& model)
                              "Sequences that lost their blocks to others.", labels_)),
       turned_away_(r.counter("sluice_server_turned_away_total",
                              "Requests refused because too many wait.", labels_)),
+      drafts_(r.counter("vllm:spec_decode_num_drafts_total",
+                        "Times that a sequence's next tokens were guessed.", labels_)),
+      drafted_(r.counter("vllm:spec_decode_num_draft_tokens_total", "Guesses that were checked.",
+                         labels_)),
+      accepted_(r.counter("vllm:spec_decode_num_accepted_tokens_total", "Guesses that were right.",
+                          labels_)),
       first_token_(r.histogram("vllm:time_to_first_token_seconds",
                                "From a request to its first token.", kFirstToken, labels_)),
       between_tokens_(r.histogram("vllm:inter_token_latency_seconds",
@@ -78,6 +84,9 @@ void ServerMetrics::update(const EngineStats& stats) {
   catch_up(prefix_queries_, stats.scheduler.prefix_queries, seen_.scheduler.prefix_queries);
   catch_up(prefix_hits_, stats.scheduler.prefix_hits, seen_.scheduler.prefix_hits);
   catch_up(preemptions_, stats.scheduler.preemptions, seen_.scheduler.preemptions);
+  catch_up(drafts_, stats.drafts, seen_.drafts);
+  catch_up(drafted_, stats.drafted_tokens, seen_.drafted_tokens);
+  catch_up(accepted_, stats.accepted_tokens, seen_.accepted_tokens);
   if (stats.computed_tokens > seen_.computed_tokens) {
     step(stats.computed_tokens - seen_.computed_tokens);
   }

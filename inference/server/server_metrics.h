@@ -40,6 +40,9 @@ class ServerMetrics {
   Counter& prefix_hits_;
   Counter& preemptions_;
   Counter& turned_away_;
+  Counter& drafts_;
+  Counter& drafted_;
+  Counter& accepted_;
   Histogram& first_token_;
   Histogram& between_tokens_;
   Histogram& whole_;

@@ -156,7 +156,7 @@ double TestServer::metric(std::string_view name) const {
 }
 
 bool TestServer::eventually(const std::function<bool()>& done) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 12000; ++i) {  // a minute: sanitizers on a busy machine are slow
     if (done()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

@@ -21,9 +21,10 @@ struct Acceptance {
 /// independent draws in [0, 1) (sampling_uniform with kAcceptUse and kResampleUse). A pure
 /// function.
 ///
-/// A draft without randomness (n-gram, suffix tree, greedy) needs none of this: draw the token with
-/// TokenSampler::sample as ever, and go on as long as it is the drafted one. That accepts as often,
-/// and the tokens are those of decoding without drafts, not only their distribution.
+/// The engine does without: it draws every token with TokenSampler::sample as ever and goes on as
+/// long as that is the drafted one (engine_draft.cc says why). For a draft without randomness
+/// (n-gram, suffix tree, greedy) both accept as often; for one drawn by chance this rule accepts
+/// most often of all, but gives other tokens than decoding without drafts.
 [[nodiscard]] Acceptance accept_or_resample(std::span<const TokenProbability> target,
                                             std::span<const TokenProbability> draft,
                                             int64_t drafted, double uniform,

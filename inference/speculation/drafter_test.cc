@@ -10,9 +10,9 @@ namespace sluice {
 namespace {
 using Tokens = std::vector<int64_t>;
 
-Tokens guess(const Drafter& drafter, const Tokens& tokens, int64_t most) {
+Tokens guess(const TextDrafter& drafter, const Tokens& tokens, int64_t most) {
   Tokens out;
-  drafter.draft(tokens, most, out);
+  drafter.guess(tokens, most, out);
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-void NgramDrafter::draft(std::span<const int64_t> tokens, int64_t most,
+void NgramDrafter::guess(std::span<const int64_t> tokens, int64_t most,
                          std::vector<int64_t>& out) const {
   const auto size = static_cast<int64_t>(tokens.size());
   const int64_t begin = std::max<int64_t>(0, size - options_.window);

@@ -6,7 +6,7 @@ namespace sluice {
 /// Looks for the last tokens earlier in the same sequence and guesses that what followed them then
 /// follows again (prompt lookup). The longest match counts, of equal ones the latest. Keeps
 /// nothing; any thread.
-class NgramDrafter final : public Drafter {
+class NgramDrafter final : public TextDrafter {
  public:
   struct Options {
     int64_t longest = 4;    ///< tokens that are looked for, at most
@@ -17,7 +17,7 @@ class NgramDrafter final : public Drafter {
   NgramDrafter() = default;
   explicit NgramDrafter(Options options) : options_(options) {}
 
-  void draft(std::span<const int64_t> tokens, int64_t most,
+  void guess(std::span<const int64_t> tokens, int64_t most,
              std::vector<int64_t>& out) const override;
 
  private:

@@ -90,7 +90,7 @@ std::pair<uint32_t, int64_t> SuffixDrafter::longest_end(std::span<const int64_t>
   return {kRoot, 0};
 }
 
-void SuffixDrafter::draft(std::span<const int64_t> tokens, int64_t most,
+void SuffixDrafter::guess(std::span<const int64_t> tokens, int64_t most,
                           std::vector<int64_t>& out) const {
   std::vector<int64_t> text(
       tokens.end() - std::min<std::ptrdiff_t>(options_.depth, std::ssize(tokens)), tokens.end());

@@ -12,7 +12,7 @@ namespace sluice {
 /// how often they came; the longest end of the sequence that stands there says what follows most
 /// often (the history drafter of DAS, arXiv 2511.13841). As the policy moves, the oldest rollouts
 /// are forgotten. One thread writes; none may read meanwhile.
-class SuffixDrafter final : public Drafter {
+class SuffixDrafter final : public TextDrafter {
  public:
   struct Options {
     int64_t depth = 12;    ///< of the tree
@@ -29,7 +29,7 @@ class SuffixDrafter final : public Drafter {
   /// longer than max_tokens keeps its end.
   void add(std::span<const int64_t> tokens);
 
-  void draft(std::span<const int64_t> tokens, int64_t most,
+  void guess(std::span<const int64_t> tokens, int64_t most,
              std::vector<int64_t>& out) const override;
 
   [[nodiscard]] size_t tokens() const noexcept { return tokens_; }

@@ -4,10 +4,18 @@
 #include <ATen/TensorIterator.h>
 
 namespace sluice {
+namespace {
+
+thread_local int serial = 0;  // how many SerialRows live
+
+}  // namespace
+
+SerialRows::SerialRows() noexcept { ++serial; }
+SerialRows::~SerialRows() { --serial; }
 
 void parallel_rows(int64_t rows, int64_t grain, c10::function_ref<void(int64_t, int64_t)> f) {
   if (rows <= 0) return;
-  if (rows <= grain) return f(0, rows);
+  if (rows <= grain || serial > 0) return f(0, rows);
   // An iterator over the row numbers runs on LibTorch's threads.
   at::Tensor numbers = at::arange(rows, at::kLong);
   auto iterator = at::TensorIterator::nullary_op(numbers);

@@ -23,6 +23,18 @@ TEST(ParallelRows, EveryRowIsVisitedOnce) {
   }
 }
 
+TEST(ParallelRows, RunsAloneWhereAskedTo) {
+  int calls = 0;
+  {
+    const SerialRows serial;
+    parallel_rows(100000, 1, [&](int64_t begin, int64_t end) {
+      ++calls;
+      EXPECT_EQ(end - begin, 100000);
+    });
+  }
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(ParallelRows, RunsOnSeveralThreads) {
   if (at::get_num_threads() < 2) GTEST_SKIP() << "one thread";
   std::mutex mutex;

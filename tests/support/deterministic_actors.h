@@ -59,11 +59,14 @@ class DeterministicActors {
   template <class Handle, class... T>
   Reply ask(const Handle& whom, T... question) {
     auto reply = std::make_shared<std::optional<std::string>>();
-    system_.spawn([whom, reply, question...](caf::event_based_actor* self) {
-      compat::request(self, whom, compat::kNoLimit, question...)
-          .then([reply](const std::string& text) { *reply = text; },
-                [reply](const caf::error& e) { *reply = "error: " + compat::exit_text(e); });
-    });
+    // With no argument at all CAF would dereference a null tuple.
+    system_.spawn(
+        [whom, question...](caf::event_based_actor* self, const Reply& out) {
+          compat::request(self, whom, compat::kNoLimit, question...)
+              .then([out](const std::string& text) { *out = text; },
+                    [out](const caf::error& e) { *out = "error: " + compat::exit_text(e); });
+        },
+        reply);
     settle();
     return reply;
   }

@@ -32,6 +32,10 @@ class ByteDfa {
   /// Whether any text may follow.
   [[nodiscard]] bool goes_on(State state) const noexcept;
   [[nodiscard]] size_t size() const noexcept { return accepts_.size(); }
+  /// Of memory.
+  [[nodiscard]] size_t bytes() const noexcept {
+    return table_.size() * sizeof(State) + accepts_.size();
+  }
 
  private:
   friend class DfaBuilder;

@@ -36,6 +36,18 @@ Result<std::shared_ptr<const Constraint>> Constraint::json_object() {
   return json_schema(R"({"type":"object","additionalProperties":true})");
 }
 
+Result<std::shared_ptr<const Constraint>> Constraint::choice(std::span<const std::string> texts) {
+  ByteNfa nfa;
+  const ByteNfa::State end = nfa.add();
+  for (const std::string& text : texts) {
+    if (nfa.full()) break;
+    nfa.jump(nfa.text(nfa.start(), text), end);
+  }
+  auto dfa = ByteDfa::from(nfa, end);
+  if (!dfa.ok()) return dfa.status().with_context("choice");
+  return std::shared_ptr<const Constraint>(new Constraint(*std::move(dfa)));
+}
+
 ConstraintMasks::ConstraintMasks(std::shared_ptr<const Constraint> constraint,
                                  std::shared_ptr<const TokenTrie> trie,
                                  std::span<const int64_t> stop_ids)
@@ -48,11 +60,12 @@ bool ConstraintMasks::is_stop(int64_t token) const noexcept {
   return std::find(stop_ids_.begin(), stop_ids_.end(), token) != stop_ids_.end();
 }
 
-const TokenMask& ConstraintMasks::mask(State state) {
+std::shared_ptr<const TokenMask> ConstraintMasks::mask(State state) {
   SLUICE_CHECK(state != kDead) << "a mask behind a token that was not allowed";
   if (const auto found = masks_.find(state); found != masks_.end()) return found->second;
   if (masks_.size() >= kMaxMasks) masks_.clear();
-  return masks_.emplace(state, make_mask(state)).first->second;
+  auto made = std::make_shared<const TokenMask>(make_mask(state));
+  return masks_.emplace(state, std::move(made)).first->second;
 }
 
 TokenMask ConstraintMasks::make_mask(State state) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -22,8 +23,12 @@ class Constraint {
   static Result<std::shared_ptr<const Constraint>> json_schema(std::string_view schema);
   /// Any JSON object (response_format "json_object"), nested up to a few levels.
   static Result<std::shared_ptr<const Constraint>> json_object();
+  /// One of the texts.
+  static Result<std::shared_ptr<const Constraint>> choice(std::span<const std::string> texts);
 
   [[nodiscard]] const ByteDfa& automaton() const noexcept { return automaton_; }
+  /// Of memory.
+  [[nodiscard]] size_t bytes() const noexcept { return sizeof *this + automaton_.bytes(); }
 
  private:
   explicit Constraint(ByteDfa automaton) : automaton_(std::move(automaton)) {}
@@ -34,7 +39,7 @@ class Constraint {
 /// 2307.09702). Where a sample stands is a number: it starts at kStart and is copied with a fork.
 /// Masks are made on demand and kept, up to kMaxMasks. One thread.
 ///
-///   auto& mask = masks.mask(state);           // for TokenLimits::allowed
+///   auto mask = masks.mask(state);            // for TokenLimits::allowed
 ///   ... draw token ...
 ///   state = masks.advance(state, token);
 class ConstraintMasks {
@@ -42,15 +47,14 @@ class ConstraintMasks {
   using State = ByteDfa::State;
   static constexpr State kStart = ByteDfa::kStart;
   static constexpr State kDead = ByteDfa::kDead;
-  static constexpr size_t kMaxMasks = 1024;
+  static constexpr size_t kMaxMasks = 512;
 
   /// `stop_ids` end a text; they are allowed where it may end.
   ConstraintMasks(std::shared_ptr<const Constraint> constraint,
                   std::shared_ptr<const TokenTrie> trie, std::span<const int64_t> stop_ids);
 
-  /// The tokens that may come next. Valid until the next call. Empty only when the vocabulary
-  /// cannot spell what must come.
-  [[nodiscard]] const TokenMask& mask(State state);
+  /// The tokens that may come next. Empty only when the vocabulary cannot spell what must come.
+  [[nodiscard]] std::shared_ptr<const TokenMask> mask(State state);
 
   /// kDead when the token is not allowed there. Stop ids do not move.
   [[nodiscard]] State advance(State state, int64_t token) const noexcept;
@@ -59,6 +63,10 @@ class ConstraintMasks {
   [[nodiscard]] bool may_end(State state) const noexcept { return dfa().accepts(state); }
   [[nodiscard]] bool must_end(State state) const noexcept { return !dfa().goes_on(state); }
 
+  [[nodiscard]] const std::shared_ptr<const Constraint>& constraint() const noexcept {
+    return constraint_;
+  }
+  [[nodiscard]] std::span<const int64_t> stop_ids() const noexcept { return stop_ids_; }
   [[nodiscard]] size_t cached() const noexcept { return masks_.size(); }
 
  private:
@@ -69,7 +77,7 @@ class ConstraintMasks {
   std::shared_ptr<const Constraint> constraint_;
   std::shared_ptr<const TokenTrie> trie_;
   std::vector<int64_t> stop_ids_;
-  std::unordered_map<State, TokenMask> masks_;
+  std::unordered_map<State, std::shared_ptr<const TokenMask>> masks_;
   std::vector<State> path_;
 };
 

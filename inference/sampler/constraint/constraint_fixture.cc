@@ -25,8 +25,8 @@ std::optional<std::string> ConstraintFixture::draw(ConstraintMasks& masks, uint6
   for (uint64_t i = 0; i < 600; ++i) {
     const RandomKey key = RandomKey(seed).split(i);
     for (size_t t = 0; t < row.size(); ++t) row[t] = 2 * key.normal(t)[0];
-    const TokenMask& mask = masks.mask(state);
-    const auto drawn = sampler_.sample(row, params, {}, seed, 0, i, {&mask, {}});
+    const auto mask = masks.mask(state);
+    const auto drawn = sampler_.sample(row, params, {}, seed, 0, i, {mask.get(), {}});
     EXPECT_TRUE(drawn.ok()) << drawn.status().message() << " after " << text;
     if (!drawn.ok()) return std::nullopt;
     if (drawn->token == end_) return text;

@@ -142,7 +142,7 @@ TEST(ConstraintMasks, AllowExactlyTheTokensThatCanGoOn) {
     ConstraintMasks masks = fixture.masks(constraint);
     const ByteDfa& dfa = constraint->automaton();
     for (ByteDfa::State state = 0; state < dfa.size(); ++state) {
-      const TokenMask mask = masks.mask(state);
+      const TokenMask mask = *masks.mask(state);
       for (int64_t token = 0; token < fixture.end(); ++token) {
         const std::string& bytes = fixture.trie().bytes(token);
         const bool goes_on = dfa.walk(state, bytes) != ByteDfa::kDead;
@@ -158,9 +158,9 @@ TEST(ConstraintMasks, AllowExactlyTheTokensThatCanGoOn) {
 TEST(ConstraintMasks, SpecialTokensAreNeverText) {
   ConstraintFixture fixture;
   ConstraintMasks masks = fixture.masks(must(Constraint::regex("<\\|end\\|>|.*")));
-  EXPECT_TRUE(masks.mask(ConstraintMasks::kStart).allows(fixture.end()));  // as the end
+  EXPECT_TRUE(masks.mask(ConstraintMasks::kStart)->allows(fixture.end()));  // as the end
   ConstraintMasks longer = fixture.masks(must(Constraint::regex("<\\|end\\|>")));
-  EXPECT_FALSE(longer.mask(ConstraintMasks::kStart).allows(fixture.end()));
+  EXPECT_FALSE(longer.mask(ConstraintMasks::kStart)->allows(fixture.end()));
   EXPECT_EQ(longer.advance(ConstraintMasks::kStart, fixture.end()), ConstraintMasks::kDead);
   EXPECT_FALSE(longer.may_end(ConstraintMasks::kStart));
 }
@@ -181,7 +181,7 @@ TEST(ConstraintMasks, KeepABoundedNumberOfMasks) {
   ConstraintMasks masks = fixture.masks(must(Constraint::regex("[ab]{0,3000}")));
   auto state = ConstraintMasks::kStart;
   for (int i = 0; i < 2500; ++i) {
-    ASSERT_TRUE(masks.mask(state).allows('a'));
+    ASSERT_TRUE(masks.mask(state)->allows('a'));
     state = masks.advance(state, 'a');
     ASSERT_LE(masks.cached(), ConstraintMasks::kMaxMasks);
   }

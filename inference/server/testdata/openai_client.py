@@ -1,4 +1,5 @@
 """Drives a server with the `openai` client: openai_client.py BASE_URL KEY. Exits 1 at a fault."""
+import json
 import sys
 
 import openai
@@ -46,6 +47,15 @@ assert extra.usage.completion_tokens == 5
 with client.chat.completions.create(model=model, messages=messages, max_tokens=3000, stream=True,
                                     extra_body={"ignore_eos": True}) as long:
     next(iter(long))
+
+schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"],
+          "additionalProperties": False}
+shaped = client.chat.completions.create(
+    model=model, messages=messages, max_tokens=60, temperature=1.0, seed=1,
+    response_format={"type": "json_schema",
+                     "json_schema": {"name": "answer", "strict": True, "schema": schema}})
+assert shaped.choices[0].finish_reason == "stop"
+assert isinstance(json.loads(shaped.choices[0].message.content)["ok"], bool)
 
 refused(openai.BadRequestError, lambda: client.completions.create(model=model, prompt=""))
 refused(openai.BadRequestError,

@@ -2,10 +2,11 @@
 // threads. decode-1: one sequence, bf16 and int8 weights, held against the rate at which the
 // weights could be read from memory (measured in the same run). decode-64 and decode-256: that many
 // sequences at once, 128-token prompts, 128 new tokens; held against `transformers` generate at its
-// best batch, and against the rate at which the machine multiplies (with a goal for the
-// largest batch only).
+// best batch, against llama.cpp at its best weight type, and against the rate at which the machine
+// multiplies (with a goal for the largest batch only).
 #include "bench/engine_run.h"
 #include "bench/hardware.h"
+#include "bench/llama_peer.h"
 #include "bench/peer.h"
 #include "bench/programs.h"
 
@@ -15,7 +16,7 @@ namespace sluice::bench {
 namespace {
 
 constexpr int kThreads = 2;
-constexpr int kRepeats = 5;
+constexpr int kRepeats = 3;
 constexpr int64_t kPrompt = 128;
 constexpr int32_t kNew = 128;
 
@@ -42,7 +43,8 @@ double flops_per_token(const Engine& engine) {
 
 Result<Report> batched(const BenchOptions& options, int64_t batch) {
   at::set_num_threads(kThreads);
-  ASSIGN_OR_RETURN(auto run, EngineRun::create({.seed = options.seed}));
+  ASSIGN_OR_RETURN(auto run, EngineRun::create({.fused_from = PagedAttentionOp::kFastFrom,
+                                                .seed = options.seed}));
   std::vector<double> peaks;
   ASSIGN_OR_RETURN(const auto ours, rates(run, batch, [&] { peaks.push_back(gemm_peak() / 1e9); }));
   auto rate = BenchResult::of("decode", ours, "tokens/s");
@@ -64,7 +66,13 @@ Result<Report> batched(const BenchOptions& options, int64_t batch) {
   share.peer_value = median(peaks);
   share.peer_repeats = peaks;
   if (batch == 256) share.goal = Goal::at_least_ratio(0.3);
-  return Report{rate, share};
+  Report report{rate, share};
+  if (!options.peer_python.empty()) {
+    const LlamaWork work = {.batch = batch, .prompt = kPrompt, .drawn = kNew};
+    ASSIGN_OR_RETURN(auto row, beside_llama(options, work, "beside_llama", ours, 1.2));
+    report.push_back(std::move(row));
+  }
+  return report;
 }
 
 }  // namespace
@@ -85,6 +93,13 @@ Result<Report> run_decode_1(const BenchOptions& options) {
     row.note = fmt::format("{:.0f} MB of weights", static_cast<double>(run.weight_bytes()) / 1e6);
     if (format != WeightFormat::Fp32) row.goal = Goal::at_least_ratio(0.7);
     report.push_back(std::move(row));
+    if (options.peer_python.empty() || format == WeightFormat::Fp32) continue;
+    const LlamaWork work = {.prompt = kPrompt,
+                            .drawn = kNew,
+                            .types = format == WeightFormat::Bf16 ? "bf16,f16" : "q8_0"};
+    ASSIGN_OR_RETURN(auto beside,
+                     beside_llama(options, work, name_of(format) + "_beside_llama", ours, 1));
+    report.push_back(std::move(beside));
   }
   return report;
 }

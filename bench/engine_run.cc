@@ -10,7 +10,9 @@
 namespace sluice::bench {
 
 Result<EngineRun> EngineRun::create(const Options& options) {
-  ASSIGN_OR_RETURN(const TransformerConfig config, read_hf_config(smollm2_config()));
+  nlohmann::json json = smollm2_config();
+  json["num_hidden_layers"] = options.layers;
+  ASSIGN_OR_RETURN(const TransformerConfig config, read_hf_config(json));
   const Transformer model(config, Parameters::random(config, RandomKey(options.seed)));
   EngineRun run;
   run.seed_ = options.seed;
@@ -19,7 +21,11 @@ Result<EngineRun> EngineRun::create(const Options& options) {
   engine.scheduler.prefix_cache = options.prefix_cache;
   engine.scheduler.token_budget = options.token_budget;
   engine.scheduler.long_prefill = 0;
-  engine.kv_bytes = int64_t{6} << 30;
+  engine.kv_bytes = options.kv_mib << 20;
+  engine.kv_format = options.kv;
+  engine.attention = std::make_shared<PagedAttentionOp>(options.fused_from);
+  engine.tokenizer = options.tokenizer;
+  engine.retire = options.retire;
   *run.weight_bytes_ = 4 * model.parameters().numel();
   if (options.packed) {
     engine.linear = [bytes = run.weight_bytes_, format = options.weights](

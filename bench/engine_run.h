@@ -1,8 +1,10 @@
 #pragma once
 #include "dataflow/base/clock.h"
 #include "inference/engine/engine.h"
+#include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/linear_kernels.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,7 +17,13 @@ class EngineRun {
   struct Options {
     WeightFormat weights = WeightFormat::Bf16;
     bool packed = true;  ///< false: LibTorch multiplies (fp32)
+    KvFormat kv = KvFormat::Fp32;
+    int64_t fused_from = PagedAttentionOp::kNever;  ///< queries of a sequence: see PagedAttentionOp
+    int64_t layers = 30;
     int64_t max_length = 4096;
+    int64_t kv_mib = 6144;
+    std::shared_ptr<const Tokenizer> tokenizer;
+    std::function<void(PreparedWeights)> retire;
     bool prefix_cache = false;
     int64_t token_budget = 512;
     uint64_t seed = 1;
@@ -41,6 +49,8 @@ class EngineRun {
                     int32_t n = 1);
 
   [[nodiscard]] Engine& engine() noexcept { return *engine_; }
+  /// For a server; run() must not be called any more.
+  [[nodiscard]] std::unique_ptr<Engine> release() noexcept { return std::move(engine_); }
   /// Bytes of weights that a token reads.
   [[nodiscard]] int64_t weight_bytes() const noexcept { return *weight_bytes_; }
 

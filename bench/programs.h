@@ -22,6 +22,9 @@ Result<Report> run_decode_256(const BenchOptions& options);
 Result<Report> run_prefill(const BenchOptions& options);
 Result<Report> run_group(const BenchOptions& options);
 Result<Report> run_prefix(const BenchOptions& options);
+Result<Report> run_serve(const BenchOptions& options);
+Result<Report> run_exact_cost(const BenchOptions& options);
+Result<Report> run_swap(const BenchOptions& options);
 Result<Report> run_spec(const BenchOptions& options);
 
 }  // namespace sluice::bench

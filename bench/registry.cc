@@ -30,6 +30,10 @@ const std::vector<Bench>& benches() {
       {"prefill", "tokens/s of the engine over prompts of 2,048 tokens", run_prefill},
       {"group", "64 prompts x 8 samples, forked, beside the same without forking", run_group},
       {"prefix", "seconds to the first token behind a shared prefix", run_prefix},
+      {"serve", "64 clients streaming over HTTP: what serving adds to a step, and its evenness",
+       run_serve},
+      {"exact-cost", "exact mode beside fast fp32: decoding and a prompt", run_exact_cost},
+      {"swap", "the pause of new weights while 16 sequences decode", run_swap},
       {"spec", "tokens/s with n-gram guesses, beside the same without", run_spec},
   };
   return all;

@@ -18,6 +18,7 @@ class AmxTiles {
       config.row_bytes[i] = 64;
       config.rows[i] = 16;
     }
+    written(&config);
     _tile_loadconfig(&config);
   }
   ~AmxTiles() { _tile_release(); }
@@ -32,12 +33,14 @@ class AmxTiles {
   }
   template <int I>
   void load_inputs(const uint16_t* x, int64_t stride) {
+    written(x);
     const int64_t bytes = stride * static_cast<int64_t>(sizeof(uint16_t));
     if constexpr (I == 0) _tile_loadd(4, x, bytes);
     if constexpr (I == 1) _tile_loadd(5, x, bytes);
   }
   template <int P>
   void load_weights(const uint16_t* w) {
+    written(w);
     if constexpr (P == 0) _tile_loadd(6, w, 64);
     if constexpr (P == 1) _tile_loadd(7, w, 64);
   }
@@ -57,6 +60,9 @@ class AmxTiles {
   }
 
  private:
+  /// g++'s intrinsics do not say that they read what lies there: its stores must not wait.
+  static void written(const void* p) { __asm__ volatile("" : : "r"(p) : "memory"); }
+
   struct alignas(64) Config {
     uint8_t palette = 1;
     uint8_t start_row = 0;

@@ -8,6 +8,15 @@
 #include <algorithm>
 
 namespace sluice {
+namespace {
+
+/// Keys and values are stored as the weights are.
+KvFormat draft_kv_format(const Transformer& model) {
+  const auto dtype = model.parameters().entries().front().tensor.scalar_type();
+  return dtype == at::kBFloat16 ? KvFormat::Bf16 : KvFormat::Fp32;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<ModelDrafter>> ModelDrafter::create(const Transformer& model,
                                                            Options options) {
@@ -30,8 +39,8 @@ Result<std::shared_ptr<ModelDrafter>> ModelDrafter::create(const Transformer& mo
   }
   int64_t blocks = options.blocks;
   if (blocks == 0) {
-    const auto dtype = model.parameters().entries().front().tensor.scalar_type();
-    const int64_t each = PagedKvCache::block_bytes(config, options.block_size, dtype);
+    const int64_t each =
+        PagedKvCache::block_bytes(config, options.block_size, draft_kv_format(model));
     blocks = std::clamp<int64_t>(options.kv_bytes / std::max<int64_t>(1, each), 1, 1 << 24);
   }
   return std::shared_ptr<ModelDrafter>(
@@ -42,8 +51,7 @@ ModelDrafter::ModelDrafter(Transformer model, Options options, int32_t blocks)
     : options_(std::move(options)),
       model_(std::move(model)),
       space_(blocks, options_.block_size),
-      cache_(model_.config(), blocks, options_.block_size,
-             model_.parameters().entries().front().tensor.scalar_type()) {}
+      cache_(model_.config(), blocks, options_.block_size, draft_kv_format(model_)) {}
 
 ModelDrafter::Lane ModelDrafter::begin(DraftQuery& query) {
   Lane lane;

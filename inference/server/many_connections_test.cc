@@ -53,7 +53,7 @@ TEST(ManyConnections, AreServedOrTurnedAwayAtOnceAndLeaveNothing) {
       if (i % 2 == 0) open.back()->send(request);
       if (i % 1000 == 999) most_threads = std::max(most_threads, entries("/proc/self/task"));
     }
-    EXPECT_LE(most_threads, threads_before + 128);
+    EXPECT_LE(most_threads, threads_before + 128 + 8) << "one for each place, a few of the library";
     for (size_t i = 0; i < open.size(); i += 2) {
       const std::string answer = open[i]->read_to_end();
       const auto is = [&](const char* status) {

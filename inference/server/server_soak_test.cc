@@ -107,7 +107,7 @@ class Visitor {
 
 TEST(LlmServerSoak, ManyThreadsAskAndLeave) {
   const char* wanted = std::getenv("SLUICE_SOAK");
-  const int times = wanted == nullptr ? 12 : std::max(12, std::atoi(wanted));
+  const int times = wanted == nullptr ? 8 : std::max(8, std::atoi(wanted));
   LlmServerOptions options;
   options.max_queue = 12;
   TestServer server(options, [](EngineOptions& o) {

@@ -50,7 +50,7 @@ Status serve(const ServeOptions& options) {
   if (model.name.empty()) model.name = options.model;
   model.vocabulary =
       std::min(config.vocab_size, static_cast<int64_t>(text.tokenizer->vocab_size()));
-  model.max_length = context_length(config);
+  model.max_length = text.engine->longest_sequence();
   model.longest_token = longest_token(*text.tokenizer);
   model.tokenizer = text.tokenizer;
   model.templates = std::move(text.templates);

@@ -185,6 +185,17 @@ Result<RequestId> Engine::submit(GenRequest request, GenListener listener) {
   return id;
 }
 
+Status Engine::check_sampling(const SamplingParams& sampling) const {
+  GenRequest shortest;
+  shortest.prompt = {0};
+  shortest.sampling = sampling;
+  RETURN_IF_ERROR(sluice::check(shortest, limits_));
+  SequenceSpec spec;
+  spec.tokens = shortest.prompt;
+  spec.samples = sampling.n;
+  return scheduler_.admissible(spec);
+}
+
 void Engine::end_sample(Request& request, size_t sample, FinishReason reason, bool keep) {
   Generation& own = request.samples[sample];
   if (own.sequence != 0) {
@@ -348,6 +359,11 @@ Status Engine::swap_weights(Parameters weights, const VersionTag& version, SwapM
 Status Engine::swap_weights(const TensorReader& reader, const VersionTag& version, SwapMode mode) {
   ASSIGN_OR_RETURN(PreparedWeights prepared, prepare_weights(reader));
   return swap_weights(std::move(prepared), version, mode);
+}
+
+int64_t Engine::longest_sequence() const noexcept {
+  const KvSpace& space = scheduler_.space();
+  return std::min(limits_.max_length, int64_t{space.blocks()} * space.block_size());
 }
 
 EngineStats Engine::stats() const {

@@ -99,6 +99,8 @@ class Engine {
   /// InvalidArgument or ResourceExhausted when the request can never be served, Unavailable when
   /// too many wait. Nothing is computed yet.
   Result<RequestId> submit(GenRequest request, GenListener listener);
+  /// What submit() would say of these parameters whatever the prompt.
+  [[nodiscard]] Status check_sampling(const SamplingParams& sampling) const;
   /// Ends a request with what it has; its blocks are free at once. NotFound when it is not there
   /// (any more).
   Status abort(RequestId id);
@@ -129,6 +131,9 @@ class Engine {
   [[nodiscard]] bool swap_pending() const noexcept { return next_ != nullptr; }
   [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
 
+  /// Tokens of the longest sequence that can be served: by the options, and by the blocks there
+  /// are.
+  [[nodiscard]] int64_t longest_sequence() const noexcept;
   [[nodiscard]] const Transformer& model() const noexcept { return *model_; }
   [[nodiscard]] EngineStats stats() const;
   /// Internal when blocks leaked or another invariant is broken.

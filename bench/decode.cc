@@ -43,8 +43,7 @@ double flops_per_token(const Engine& engine) {
 
 Result<Report> batched(const BenchOptions& options, int64_t batch) {
   at::set_num_threads(kThreads);
-  ASSIGN_OR_RETURN(auto run, EngineRun::create({.fused_from = PagedAttentionOp::kFastFrom,
-                                                .seed = options.seed}));
+  ASSIGN_OR_RETURN(auto run, EngineRun::create({.seed = options.seed}));
   std::vector<double> peaks;
   ASSIGN_OR_RETURN(const auto ours, rates(run, batch, [&] { peaks.push_back(gemm_peak() / 1e9); }));
   auto rate = BenchResult::of("decode", ours, "tokens/s");

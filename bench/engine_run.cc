@@ -23,7 +23,6 @@ Result<EngineRun> EngineRun::create(const Options& options) {
   engine.scheduler.long_prefill = 0;
   engine.kv_bytes = options.kv_mib << 20;
   engine.kv_format = options.kv;
-  engine.attention = std::make_shared<PagedAttentionOp>(options.fused_from);
   engine.tokenizer = options.tokenizer;
   engine.retire = options.retire;
   *run.weight_bytes_ = 4 * model.parameters().numel();

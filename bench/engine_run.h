@@ -1,7 +1,6 @@
 #pragma once
 #include "dataflow/base/clock.h"
 #include "inference/engine/engine.h"
-#include "inference/engine/paged_attention_op.h"
 #include "inference/kernels/linear_kernels.h"
 
 #include <functional>
@@ -18,12 +17,11 @@ class EngineRun {
     WeightFormat weights = WeightFormat::Bf16;
     bool packed = true;  ///< false: LibTorch multiplies (fp32)
     KvFormat kv = KvFormat::Fp32;
-    int64_t fused_from = PagedAttentionOp::kNever;  ///< queries of a sequence: see PagedAttentionOp
     int64_t layers = 30;
     int64_t max_length = 4096;
     int64_t kv_mib = 6144;
-    std::shared_ptr<const Tokenizer> tokenizer;
-    std::function<void(PreparedWeights)> retire;
+    std::shared_ptr<const Tokenizer> tokenizer = nullptr;
+    std::function<void(PreparedWeights)> retire = nullptr;
     bool prefix_cache = false;
     int64_t token_budget = 512;
     uint64_t seed = 1;

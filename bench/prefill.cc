@@ -27,7 +27,6 @@ Result<Report> run_prefill(const BenchOptions& options) {
   for (const Kind& kind : kKinds) {
     ASSIGN_OR_RETURN(auto run, EngineRun::create({.weights = kind.weights,
                                                   .packed = kind.packed,
-                                                  .fused_from = PagedAttentionOp::kFastFrom,
                                                   .kv_mib = 1024,
                                                   .token_budget = 512,
                                                   .seed = options.seed}));

@@ -1,6 +1,7 @@
-# WITH_CUDA=AUTO|ON|OFF decides SLUICE_CUDA. The toolkit compiles the .cu files of inference/cuda and
-# trainer/cuda into one shared library, sluice_cuda, which is loaded at run time where a device is:
-# nothing links it, so that the CPU build and machines without a driver never need it.
+# WITH_CUDA=AUTO|ON|OFF decides SLUICE_CUDA. The toolkit compiles the .cu files of trainer/cuda and
+# inference/cuda into shared libraries, which are loaded at run time where a device is: nothing links
+# them, so that the CPU build and machines without a driver never need them. sluice_cuda knows no
+# LibTorch; sluice_inference_cuda links LibTorch's CUDA half (target torch::cuda).
 set(SLUICE_CUDA OFF)
 if(NOT WITH_CUDA STREQUAL OFF)
   find_program(SLUICE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
@@ -25,4 +26,13 @@ if(NOT WITH_CUDA STREQUAL OFF)
     message(FATAL_ERROR "WITH_CUDA=ON, but no working nvcc was found: install a CUDA toolkit or set CUDA_HOME")
   endif()
 endif()
-message(STATUS "GPU library sluice_cuda: ${SLUICE_CUDA} (WITH_CUDA=${WITH_CUDA})")
+if(SLUICE_CUDA)
+  # libtorch_cuda.so names libraries of wheels that only machines with a GPU have.
+  add_library(torch::cuda INTERFACE IMPORTED)
+  set_target_properties(torch::cuda PROPERTIES
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}"
+    INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}"
+    INTERFACE_LINK_LIBRARIES "${_torch}/lib/libtorch_cuda.so;${_torch}/lib/libc10_cuda.so;${SLUICE_DEPS_DIR}/nvidia/cu13/lib/libcudart.so.13"
+    INTERFACE_LINK_OPTIONS "LINKER:--allow-shlib-undefined;LINKER:--no-as-needed")
+endif()
+message(STATUS "GPU libraries: ${SLUICE_CUDA} (WITH_CUDA=${WITH_CUDA})")

@@ -126,6 +126,14 @@ TEST_F(ModelsCli, FilesThatLieAreOneLine) {
               HasSubstr("duplicate key 'role'"));
 }
 
+TEST_F(ModelsCli, ADeviceThatIsNotThereIsOneLine) {
+  EXPECT_THAT(refusal({"generate", kFolder, "x", "--device", "gpu"}), HasSubstr("cpu, cuda or"));
+  const Ended end = sluice({"serve", kFolder, "--device", "cuda:1"}, 60,
+                           {{"SLUICE_INFERENCE_CUDA_LIBRARY", "/nonexistent/lib.so"}});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, MatchesRegex("error: no CUDA [^\n]+/nonexistent/lib.so[^\n]+\n"));
+}
+
 TEST_F(ModelsCli, AMillionTokensAreRefusedByTheModelAndTakenByTheTokenizer) {
   std::string text;
   for (int i = 0; i < 250'000; ++i) text += "é1 ";

@@ -125,7 +125,7 @@ TEST_F(LlmEngineAlone, TheCheckpointServesWithoutAChannelOfWeights) {
 
 TEST_F(LlmEngineTest, ASwapMidwayIsSeenInTheVersions) {
   publish(weights_of(0, 1));
-  auto call = question(800);
+  auto call = question(500);
   ASSERT_TRUE(client_->try_ask(call));
   step_until_tokens(3);
   const auto second = weights_of(1, -1);
@@ -134,12 +134,12 @@ TEST_F(LlmEngineTest, ASwapMidwayIsSeenInTheVersions) {
   const auto done = answer(*client_);
   ASSERT_NE(done, nullptr);
   const Sample& sample = done->response.samples.at(0);
-  ASSERT_EQ(sample.tokens.size(), 800U);
+  ASSERT_EQ(sample.tokens.size(), 500U);
   ASSERT_EQ(sample.versions.size(), 2U);
   EXPECT_EQ(sample.versions[0].version.step, 0);
   EXPECT_EQ(sample.versions[1], (VersionRun{sample.versions[1].start, second->tag}));
   EXPECT_GT(sample.versions[1].start, 0);
-  EXPECT_LT(sample.versions[1].start, 800);
+  EXPECT_LT(sample.versions[1].start, 500);
   EXPECT_EQ(bench_.metric("sluice_llm_swaps_total"), 2);
 }
 

@@ -1,5 +1,6 @@
 #include "apps/cli/chat_session.h"
 #include "apps/cli/commands.h"
+#include "apps/cli/loading_options.h"
 #include "apps/run/signals.h"
 #include "dataflow/base/waker.h"
 
@@ -72,12 +73,7 @@ void add_chat_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0.01, 100.0))
       ->option_text("X");
   command->add_option("--seed", sampling.seed, "of the random numbers")->option_text("N");
-  command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N");
-  command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
-      ->check(CLI::Range(1, 1 << 24))
-      ->option_text("N");
+  add_loading_options(*command, options->loading);
   command->callback([options, &exit_code] {
     const Status status = chat(*options);
     exit_code = status.ok() ? 0 : complain(status.message(), 1);

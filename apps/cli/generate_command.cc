@@ -1,5 +1,5 @@
 #include "apps/cli/commands.h"
-#include "apps/cli/text_model.h"
+#include "apps/cli/loading_options.h"
 #include "apps/observe/progress.h"
 #include "dataflow/base/files.h"
 #include "inference/batch/batch_job.h"
@@ -62,6 +62,7 @@ Status generate_one(const GenerateOptions& options, TextModel& model) {
 /// "12 of 100 prompts  3456 tokens  210 tokens/s  eta 42s".
 std::string progress_text(const BatchProgress& progress, double seconds) {
   std::string text = fmt::format("{} of {} prompts", progress.done, progress.prompts);
+  if (progress.pruned > 0) text += fmt::format("  {} pruned", progress.pruned);
   if (progress.failed > 0) text += fmt::format("  {} failed", progress.failed);
   text += fmt::format("  {} tokens", progress.tokens);
   if (seconds > 0) {
@@ -103,6 +104,11 @@ Status generate_file(const GenerateOptions& options, TextModel& model) {
   if (done.earlier == done.prompts) {
     std::fprintf(stderr, "%s is complete already\n", batch.output.c_str());
   }
+  if (done.failed > 0) {
+    std::fprintf(stderr, "%lld of %lld prompts failed: see \"error\" in %s\n",
+                 static_cast<long long>(done.failed),
+                 static_cast<long long>(done.prompts - done.earlier), batch.output.c_str());
+  }
   return {};
 }
 
@@ -119,6 +125,9 @@ Status generate(GenerateOptions& options) {
   const bool file = !options.batch.input.empty();
   if (file == !options.prompt.empty()) {
     return invalid_argument("give either a prompt or --input");
+  }
+  if (!file && options.batch.prune.after > 0) {
+    return invalid_argument("--prune-after is for files of prompts (--input)");
   }
   if (file == options.batch.output.empty()) {
     return invalid_argument("--input and --output go together");
@@ -179,18 +188,18 @@ void add_generate_command(CLI::App& app, int& exit_code) {
       ->add_option("--output", options->batch.output,
                    "file of JSON lines, one for each sample; what is there is gone on with")
       ->option_text("FILE");
-  add_sampling_options(*command, *options);
-  command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N");
-  add_format_options(*command, options->loading);
-  command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
-      ->check(CLI::Range(1, 1 << 24))
+  command
+      ->add_option("--prune-after", options->batch.prune.after,
+                   "end samples whose first N tokens are like an earlier one's (0: none)")
+      ->check(CLI::Range(0, 1 << 20))
       ->option_text("N");
   command
-      ->add_option("--speculate", options->loading.speculate,
-                   "guess tokens ahead: ngram, suffix, jacobi, draft=MODEL or heads=FILE")
-      ->option_text("HOW");
+      ->add_option("--prune-similarity", options->batch.prune.similarity,
+                   "share of common 3-grams of tokens from which they are alike (0.7)")
+      ->check(CLI::Range(0.01, 1.0))
+      ->option_text("S");
+  add_sampling_options(*command, *options);
+  add_loading_options(*command, options->loading);
   command->add_flag("--ids", options->ids, "print the ids of the new tokens alone");
   command->callback([options, &exit_code] {
     const Status status = generate(*options);

@@ -1,5 +1,5 @@
 #include "apps/cli/commands.h"
-#include "apps/cli/text_model.h"
+#include "apps/cli/loading_options.h"
 #include "apps/run/signals.h"
 #include "dataflow/base/waker.h"
 #include "inference/server/llm_server.h"
@@ -50,7 +50,7 @@ Status serve(const ServeOptions& options) {
   if (model.name.empty()) model.name = options.model;
   model.vocabulary =
       std::min(config.vocab_size, static_cast<int64_t>(text.tokenizer->vocab_size()));
-  model.max_length = context_length(config);
+  model.max_length = text.engine->longest_sequence();
   model.longest_token = longest_token(*text.tokenizer);
   model.tokenizer = text.tokenizer;
   model.templates = std::move(text.templates);
@@ -94,17 +94,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
                    "open at a time; more hear 503 (512)")
       ->check(CLI::Range(1, 1 << 14))
       ->option_text("N");
-  command->add_option("--threads", options->loading.threads, "threads of the tensor library (2)")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N");
-  add_format_options(*command, options->loading);
-  command->add_option("--kv-mib", options->loading.kv_mib, "memory for keys and values (1024)")
-      ->check(CLI::Range(1, 1 << 24))
-      ->option_text("N");
-  command
-      ->add_option("--speculate", options->loading.speculate,
-                   "guess tokens ahead: ngram, suffix, jacobi, draft=MODEL or heads=FILE")
-      ->option_text("HOW");
+  add_loading_options(*command, options->loading);
   command->callback([options, &exit_code] {
     const Status status = serve(*options);
     exit_code = status.ok() ? 0 : complain(status.message(), 1);

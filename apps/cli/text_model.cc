@@ -1,6 +1,6 @@
 #include "apps/cli/text_model.h"
 
-#include "inference/engine/paged_attention_op.h"
+#include "inference/cuda/devices.h"
 #include "inference/kernels/packed_linear_op.h"
 #include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
@@ -10,11 +10,9 @@
 #include "models/transformer/loading.h"
 
 #include <ATen/Parallel.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
 
 namespace sluice {
 namespace {
@@ -36,15 +34,31 @@ Result<std::vector<int64_t>> ids_of(const Json& list, const char* key) {
   return ids;
 }
 
+/// On the CPU the weights are packed; a device multiplies by them in their own type.
+LinearFactory packing(WeightFormat format) {
+  return [format](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
+    ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
+    return std::shared_ptr<const LinearOp>(std::move(op));
+  };
+}
+
 }  // namespace
 
 Result<TextModel> TextModel::load(const std::string& name, const TextModelOptions& options) {
   static_cast<void>(at::get_num_threads());  // the first call undoes an earlier setting
   at::set_num_threads(options.threads);
+  DeviceOptions how;
+  how.graphs = options.graphs;
+  ASSIGN_OR_RETURN(const auto executor, make_executor(options.device, how));
+  if (executor && (options.weights == WeightFormat::Int8 || options.kv == KvFormat::Int8)) {
+    return invalid_argument("int8 is for the CPU; a GPU takes fp32 and bf16");
+  }
   ASSIGN_OR_RETURN(const std::string path, resolve_model(name));
   ASSIGN_OR_RETURN(const auto checkpoint, Checkpoint::open(path));
   ASSIGN_OR_RETURN(auto tokenizer, load_tokenizer(path));
-  ASSIGN_OR_RETURN(const Transformer model, load_transformer(*checkpoint));
+  const bool narrow = executor && options.weights == WeightFormat::Bf16;
+  const at::ScalarType dtype = narrow ? at::kBFloat16 : at::kFloat;
+  ASSIGN_OR_RETURN(const Transformer model, load_transformer(*checkpoint, dtype));
   TextModel out;
   out.tokenizer = std::move(tokenizer);
   out.templates = templates_of(path, *checkpoint);
@@ -52,15 +66,11 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.kv_bytes = options.kv_mib << 20;
   engine.end_tokens = end_tokens_of(*checkpoint);
   engine.tokenizer = out.tokenizer;
-  engine.kv_format = options.kv;
-  const bool exact = options.weights == WeightFormat::Fp32 && options.kv == KvFormat::Fp32;
-  engine.attention = std::make_shared<PagedAttentionOp>(exact ? PagedAttentionOp::kNever
-                                                              : PagedAttentionOp::kFastFrom);
-  engine.linear =
-      [format = options.weights](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
-    ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
-    return std::shared_ptr<const LinearOp>(std::move(op));
-  };
+  engine.executor = executor;
+  if (!executor) {  // a device keeps keys and values as its weights
+    engine.kv_format = options.kv;
+    engine.linear = packing(options.weights);
+  }
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =
       std::min(model.config().vocab_size, static_cast<int64_t>(out.tokenizer->vocab_size()));
@@ -102,19 +112,6 @@ Result<std::vector<int64_t>> TextModel::encode(const Json& request) const {
   }
   ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(text, how));
   return std::vector<int64_t>(ids.begin(), ids.end());
-}
-
-void add_format_options(CLI::App& command, TextModelOptions& options) {
-  const std::map<std::string, WeightFormat> weights = {
-      {"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}};
-  command.add_option("--weights", options.weights, "fp32 (exact), bf16 or int8")
-      ->transform(CLI::CheckedTransformer(weights))
-      ->option_text("FORMAT");
-  const std::map<std::string, KvFormat> kv = {
-      {"fp32", KvFormat::Fp32}, {"bf16", KvFormat::Bf16}, {"int8", KvFormat::Int8}};
-  command.add_option("--kv", options.kv, "keys and values: fp32 (exact), bf16 or int8")
-      ->transform(CLI::CheckedTransformer(kv))
-      ->option_text("FORMAT");
 }
 
 }  // namespace sluice

@@ -12,19 +12,17 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace sluice {
 
 struct TextModelOptions {
   int threads = 2;  ///< of the tensor library
   int64_t kv_mib = 1024;
-  /// Fp32 with Fp32 keys and values is exact mode.
+  /// Fp32 with Fp32 keys and values is exact mode on the CPU.
   WeightFormat weights = WeightFormat::Fp32;
   KvFormat kv = KvFormat::Fp32;
-  std::string speculate;  ///< as make_drafter reads it; empty: no drafter
+  std::string device = "cpu";  ///< or "cuda", "cuda:N"
+  bool graphs = true;          ///< on a GPU, record steps that only decode
+  std::string speculate;       ///< as make_drafter reads it; empty: no drafter
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.
@@ -40,8 +38,5 @@ struct TextModel {
   /// (a conversation, with "tools" if there are any). InvalidArgument says what is wrong.
   Result<std::vector<int64_t>> encode(const nlohmann::ordered_json& request) const;
 };
-
-/// --weights and --kv of a command.
-void add_format_options(CLI::App& command, TextModelOptions& options);
 
 }  // namespace sluice

@@ -3,7 +3,10 @@
 #include "dataflow/base/random.h"
 
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +25,9 @@ Result<std::string> read_all(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file.is_open() || file.bad()) return error(Code::NotFound, "{}: cannot be read", path);
+  std::error_code failed;
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path, failed))
+    return error(Code::NotFound, "{}: cannot be read", path);
   return text.str();
 }
 
@@ -41,14 +46,16 @@ Result<std::vector<Json>> read_lines(const std::string& path) {
   return lines;
 }
 
-Json line_of(int64_t index, const Sample& sample) {
+/// `like`: the sample that this one was pruned for; -1: none.
+Json line_of(int64_t index, const Sample& sample, int32_t like) {
   Json json;
   json["index"] = index;
   json["sample"] = sample.index;
   json["text"] = sample.text;
   json["token_ids"] = sample.tokens;
   json["logprobs"] = sample.logprobs;
-  json["finish_reason"] = name(sample.reason);
+  json["finish_reason"] = like < 0 ? name(sample.reason) : "pruned";
+  if (like >= 0) json["like"] = like;
   json["versions"] = Json::array();
   for (const VersionRun& run : sample.versions) {
     json["versions"].push_back(Json::array({run.start, run.version.to_string()}));
@@ -57,20 +64,31 @@ Json line_of(int64_t index, const Sample& sample) {
   return json;
 }
 
-/// The output file, written at its end.
+/// The output file, written at its end. Nobody else's as long as this lives.
 class Output {
  public:
-  static Result<Output> open(const std::string& path, int64_t keep) {
-    std::error_code failed;
-    if (std::filesystem::exists(path, failed)) {
-      std::filesystem::resize_file(path, static_cast<uintmax_t>(keep), failed);
-      if (failed) return error(Code::Unavailable, "{}: {}", path, failed.message());
-    }
+  /// Creates it when it is not there; changes nothing else.
+  static Result<Output> open(const std::string& path) {
     Output out;
     out.path_ = path;
     out.file_.reset(std::fopen(path.c_str(), "ab"));
     if (!out.file_) return error(Code::Unavailable, "{}: {}", path, std::strerror(errno));
+    // Two runs that write to one file would mix their lines.
+    if (::flock(::fileno(out.file_.get()), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      return error(Code::FailedPrecondition, "{}: another run writes to it", path);
+    }
     return out;
+  }
+
+  /// Whether it has content that can be gone on with; devices and pipes have none.
+  [[nodiscard]] bool keeps() const {
+    std::error_code failed;
+    return std::filesystem::is_regular_file(path_, failed);
+  }
+  /// Forgets what lies behind the first `bytes`.
+  Status cut(int64_t bytes) {
+    if (::ftruncate(::fileno(file_.get()), bytes) == 0) return {};
+    return error(Code::Unavailable, "{}: {}", path_, std::strerror(errno));
   }
 
   Status write(const std::string& text) {
@@ -87,6 +105,70 @@ class Output {
   };
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
+};
+
+/// Whether a line is what this job writes for this sample.
+bool is_sample(const Json& json, int64_t index, int64_t sample) {
+  const auto equals = [&](const char* key, int64_t want) {
+    const auto at = json.find(key);
+    return at != json.end() && at->is_number_integer() && at->get<int64_t>() == want;
+  };
+  return json.is_object() && equals("index", index) && equals("sample", sample);
+}
+
+/// The samples of one prompt that are watched while they come.
+class Watched {
+ public:
+  Watched(const PruneOptions& options, int32_t samples)
+      : after_(options.after),
+        pruner_(options, samples),
+        beginnings_(static_cast<size_t>(samples)),
+        like_(static_cast<size_t>(samples), -1) {}
+
+  /// The samples that need not go on.
+  std::vector<int32_t> add(const TokenEvent& event) {
+    const auto sample = static_cast<int32_t>(event.sample);
+    Beginning& beginning = beginnings_[event.sample];
+    if (beginning.tokens < after_) {
+      ++beginning.tokens;
+      beginning.text += event.text;
+    }
+    beginning.ended = event.finish != FinishReason::None;
+    auto found = pruner_.add(sample, event.token.token);
+    if (beginning.ended) {
+      const auto more = pruner_.end(sample);
+      found.insert(found.end(), more.begin(), more.end());
+    }
+    std::vector<int32_t> over;
+    for (const auto& duplicate : found) {
+      like_[static_cast<size_t>(duplicate.sample)] = duplicate.of;
+      if (!beginnings_[static_cast<size_t>(duplicate.sample)].ended)
+        over.push_back(duplicate.sample);
+    }
+    return over;
+  }
+
+  /// Cuts a pruned sample to what it was judged by: how far it came meanwhile is chance.
+  void cut(Sample& sample) const {
+    if (like_[sample.index] < 0) return;
+    const auto size = static_cast<size_t>(after_);
+    sample.tokens.resize(size);
+    sample.logprobs.resize(size);
+    std::erase_if(sample.versions, [&](const VersionRun& run) { return run.start >= after_; });
+    sample.text = beginnings_[sample.index].text;
+  }
+  [[nodiscard]] const std::vector<int32_t>& like() const noexcept { return like_; }
+
+ private:
+  struct Beginning {
+    int64_t tokens = 0;
+    std::string text;
+    bool ended = false;
+  };
+  int64_t after_;
+  TracePruner pruner_;
+  std::vector<Beginning> beginnings_;
+  std::vector<int32_t> like_;
 };
 
 class Job {
@@ -136,8 +218,25 @@ class Job {
     request.constraint = options_.constraint;
     request.order = index;
     GenListener listener;
-    listener.on_token = [this](const TokenEvent&) { ++tokens_; };
-    listener.on_done = [this, index](Completion done) { ready_[index] = std::move(done.samples); };
+    std::shared_ptr<Watched> watched;
+    if (options_.prune.after > 0 && options_.sampling.n > 1) {
+      watched = std::make_shared<Watched>(options_.prune, options_.sampling.n);
+    }
+    listener.on_token = [this, watched](const TokenEvent& event) {
+      ++tokens_;
+      if (!watched) return;
+      for (const int32_t sample : watched->add(event)) {
+        static_cast<void>(
+            engine_.finish(event.request, static_cast<uint32_t>(sample), FinishReason::Abort));
+      }
+    };
+    listener.on_done = [this, index, watched](Completion done) {
+      if (watched) {
+        for (Sample& sample : done.samples) watched->cut(sample);
+        like_[index] = watched->like();
+      }
+      ready_[index] = std::move(done.samples);
+    };
     const auto id = engine_.submit(std::move(request), std::move(listener));
     if (id.status().code() == Code::Unavailable) return false;
     if (!id.ok()) fail(index, id.status());
@@ -149,9 +248,13 @@ class Job {
          it = ready_.find(progress.done)) {
       std::string text;
       bool failed = false;
+      const std::vector<int32_t> like = like_[progress.done];
+      like_.erase(progress.done);
       for (const Sample& sample : it->second) {
         failed = failed || sample.reason == FinishReason::Failed;
-        text += line_of(progress.done, sample)
+        const int32_t of = like.empty() ? -1 : like[sample.index];
+        progress.pruned += of < 0 ? 0 : 1;
+        text += line_of(progress.done, sample, of)
                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
         text += '\n';
       }
@@ -168,6 +271,7 @@ class Job {
   const EncodePrompt& encode_;
   Output output_;
   std::map<int64_t, std::vector<Sample>> ready_;
+  std::map<int64_t, std::vector<int32_t>> like_;  ///< of those, where samples are pruned
   int64_t tokens_ = 0;
 };
 
@@ -177,17 +281,26 @@ Result<BatchResume> find_resume(std::string_view content, int32_t samples) {
   BatchResume resume;
   int64_t line = 0;
   for (size_t begin = 0; begin < content.size(); ++line) {
+    const int64_t index = line / samples;
+    const int64_t sample = line % samples;
     const size_t end = content.find('\n', begin);
-    if (end == std::string_view::npos) break;  // cut in the middle
-    const Json json = Json::parse(content.substr(begin, end - begin), nullptr, false);
-    const bool ours = json.is_object() && json.value("index", int64_t{-1}) == line / samples &&
-                      json.value("sample", int64_t{-1}) == line % samples;
+    const std::string_view text = content.substr(begin, end - begin);
+    bool ours = false;
+    if (end == std::string_view::npos) {
+      // Cut in the middle: what is there must be the beginning of a line of ours all the same.
+      const std::string head = fmt::format(R"({{"index":{},"sample":{},"text":)", index, sample);
+      const size_t n = std::min(head.size(), text.size());
+      ours = text.substr(0, n) == head.substr(0, n);
+    } else {
+      ours = is_sample(Json::parse(text, nullptr, false), index, sample);
+    }
     if (!ours) {
       return invalid_argument("line {} is not sample {} of prompt {}: made by another run",
-                              line + 1, line % samples, line / samples);
+                              line + 1, sample, index);
     }
+    if (end == std::string_view::npos) break;
     begin = end + 1;
-    if (line % samples == samples - 1) {
+    if (sample == samples - 1) {
       ++resume.prompts;
       resume.bytes = static_cast<int64_t>(begin);
     }
@@ -198,25 +311,25 @@ Result<BatchResume> find_resume(std::string_view content, int32_t samples) {
 Result<BatchProgress> run_batch(Engine& engine, const BatchOptions& options,
                                 const EncodePrompt& encode,
                                 const std::function<void(const BatchProgress&)>& progress) {
-  if (options.sampling.n < 1) return invalid_argument("{} samples", options.sampling.n);
+  // A fault of all prompts must not become a file of failures.
+  RETURN_IF_ERROR(engine.check_sampling(options.sampling));
+  RETURN_IF_ERROR(check(options.prune));
   ASSIGN_OR_RETURN(const std::vector<Json> lines, read_lines(options.input));
-  BatchResume resume;
-  std::error_code failed;
-  if (std::filesystem::exists(options.output, failed)) {
-    ASSIGN_OR_RETURN(const std::string content, read_all(options.output));
-    auto found = find_resume(content, options.sampling.n);
-    if (!found.ok()) return found.status().with_context(options.output);
-    resume = *found;
-  }
+  ASSIGN_OR_RETURN(Output output, Output::open(options.output));
   BatchProgress out;
   out.prompts = std::ssize(lines);
-  out.done = resume.prompts;
-  out.earlier = resume.prompts;
-  if (out.done > out.prompts) {
-    return invalid_argument("{} has {} prompts, {} only {}", options.output, out.done,
-                            options.input, out.prompts);
+  if (output.keeps()) {
+    ASSIGN_OR_RETURN(const std::string content, read_all(options.output));
+    const auto found = find_resume(content, options.sampling.n);
+    if (!found.ok()) return found.status().with_context(options.output);
+    out.done = found->prompts;
+    out.earlier = found->prompts;
+    if (out.done > out.prompts) {
+      return invalid_argument("{} has {} prompts, {} only {}", options.output, out.done,
+                              options.input, out.prompts);
+    }
+    RETURN_IF_ERROR(output.cut(found->bytes));
   }
-  ASSIGN_OR_RETURN(Output output, Output::open(options.output, resume.bytes));
   Job job(engine, options, encode, std::move(output));
   const Status status = job.run(lines, out, progress);
   // What is under way refers to the job.

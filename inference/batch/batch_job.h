@@ -1,5 +1,6 @@
 #pragma once
 #include "dataflow/base/result.h"
+#include "inference/batch/trace_pruner.h"
 #include "inference/engine/engine.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,8 +18,9 @@ struct BatchOptions {
   std::string output;       ///< one line for each sample of each prompt, in the order of the input
   SamplingParams sampling;  ///< of all prompts; its seed does not count
   std::shared_ptr<const Constraint> constraint;  ///< of all texts; null: none
-  uint64_t seed = 0;   ///< a prompt's seed comes from this one and its number
-  int64_t ahead = 64;  ///< prompts that are computed before the first of them is written
+  uint64_t seed = 0;    ///< a prompt's seed comes from this one and its number
+  PruneOptions prune;   ///< of samples that begin as an earlier one of their prompt
+  int64_t ahead = 512;  ///< prompts that are computed before the first of them is written
 };
 
 struct BatchProgress {
@@ -26,6 +28,7 @@ struct BatchProgress {
   int64_t done = 0;     ///< written, earlier runs included
   int64_t earlier = 0;  ///< written by earlier runs
   int64_t failed = 0;   ///< of this run
+  int64_t pruned = 0;   ///< samples of this run
   int64_t tokens = 0;   ///< drawn by this run
 };
 
@@ -37,11 +40,14 @@ using EncodePrompt = std::function<Result<std::vector<int64_t>>(const nlohmann::
 ///   {"index": 3, "sample": 0, "text": "..", "token_ids": [..], "logprobs": [..],
 ///    "finish_reason": "stop", "versions": [[0, "v12.1-0123abcd"]]}
 ///
-/// `index` is the number of the line, from 0. A prompt that fails has an "error" instead. Lines
+/// `index` is the number of the line, from 0. A prompt that fails has an "error" instead. A sample
+/// that was pruned has its first tokens, the finish_reason "pruned" and the number of the sample it
+/// is like as "like" (see TracePruner). Lines
 /// appear in order, so that a run that was cut off goes on behind the last whole prompt of the
 /// output and writes what it would have written (in exact mode bit for bit). `progress` is called
-/// after every step. InvalidArgument names the line when the input is no JSON, or when the output
-/// was made with another number of samples (it is left as it is).
+/// after every step. InvalidArgument when no prompt could be sampled so, names the line when the
+/// input is no JSON, or when the output was made with another number of samples or is no output of
+/// ours (it is left as it is). FailedPrecondition when another run writes to the output.
 Result<BatchProgress> run_batch(Engine& engine, const BatchOptions& options,
                                 const EncodePrompt& encode,
                                 const std::function<void(const BatchProgress&)>& progress = {});

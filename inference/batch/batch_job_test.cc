@@ -123,5 +123,96 @@ TEST_F(BatchJob, BadLinesAreNamedAndBadPromptsAreWritten) {
   EXPECT_THAT(output(), HasSubstr(R"("index":3,"sample":1)"));
 }
 
+TEST_F(BatchJob, FilesThatAreNoOutputAreLeftAlone) {
+  for (const std::string other :
+       {"notes without an end of line", "{\"index\": \"x\"}\n", "{\"index\": 0}\n", "\n",
+        "{\"index\":0,\"sample\":1,\"text\":", "[0, 0]\n", "\xff\xfe"}) {
+    write(options_.output, other);
+    EXPECT_THAT(run().status().message(), HasSubstr("line 1 is not sample 0 of prompt 0")) << other;
+    EXPECT_EQ(output(), other);
+  }
+}
+
+TEST_F(BatchJob, OneRunWritesToAnOutput) {
+  std::string second;
+  Runner outer(model(), exact_options());
+  const EncodePrompt encode = [&](const Json& line) -> Result<std::vector<int64_t>> {
+    if (second.empty()) second = run().status().message();  // while the first is under way
+    return line["ids"].get<std::vector<int64_t>>();
+  };
+  ASSERT_TRUE(run_batch(outer.engine(), options_, encode).ok());
+  EXPECT_THAT(second, HasSubstr("another run writes to it"));
+  EXPECT_EQ(run()->earlier, 7) << "whole, and free again";
+}
+
+TEST_F(BatchJob, ParametersThatFailEveryPromptFailTheJob) {
+  options_.sampling.top_p = 1.5F;
+  EXPECT_THAT(run().status().message(), HasSubstr("top_p"));
+  options_.sampling.top_p = 1;
+  options_.sampling.n = 1000;
+  EXPECT_THAT(run().status().message(), HasSubstr("1000 samples"));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+TEST_F(BatchJob, AFullDiskEndsItAndTheRestFollowsLater) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  Runner runner(model(), exact_options());
+  const EncodePrompt encode = [](const Json& line) -> Result<std::vector<int64_t>> {
+    return line["ids"].get<std::vector<int64_t>>();
+  };
+  BatchOptions full = options_;
+  full.output = "/dev/full";
+  const auto status = run_batch(runner.engine(), full, encode).status();
+  EXPECT_EQ(status.code(), Code::ResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("/dev/full: No space left on device"));
+  EXPECT_TRUE(runner.engine().check().ok()) << "every block is free";
+  EXPECT_FALSE(runner.engine().busy());
+  EXPECT_TRUE(run_batch(runner.engine(), options_, encode).ok());
+}
+
+TEST_F(BatchJob, PrunedSamplesEndEarlyAndTheSameWhateverTheBatch) {
+  options_.sampling.n = 4;
+  options_.sampling.max_tokens = 20;
+  options_.sampling.temperature = 0.02F;  // many of them begin alike
+  options_.prune.after = 6;
+  options_.prune.similarity = 0.9;
+  const auto done = run();
+  ASSERT_TRUE(done.ok()) << done.status().message();
+  EXPECT_GT(done->pruned, 0);
+  EXPECT_LT(done->tokens, 7 * 4 * 20);
+  const std::string together = output();
+  int64_t pruned = 0;
+  std::istringstream lines(together);
+  std::vector<Json> prompt;
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    if (json["sample"] == 0) prompt.clear();
+    prompt.push_back(json);
+    if (json["finish_reason"] != "pruned") {
+      EXPECT_EQ(json["token_ids"].size(), 20U);
+      EXPECT_FALSE(json.contains("like"));
+      continue;
+    }
+    ++pruned;
+    EXPECT_EQ(json["token_ids"].size(), 6U);
+    EXPECT_EQ(json["logprobs"].size(), 6U);
+    const Json& other = prompt.at(json["like"].get<size_t>());
+    EXPECT_EQ(other["finish_reason"], "length") << "the first of its cluster goes on";
+    EXPECT_LT(other["sample"], json["sample"]);
+  }
+  EXPECT_EQ(pruned, done->pruned);
+  // One prompt after the other.
+  options_.ahead = 1;
+  std::filesystem::remove(options_.output);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(output(), together);
+  // And behind a cut.
+  write(options_.output, together.substr(0, together.size() / 2));
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(output(), together);
+  options_.prune.similarity = 2;
+  EXPECT_THAT(run().status().message(), HasSubstr("similarity"));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -22,6 +22,15 @@ int32_t count_blocks(const EngineOptions& options, const TransformerConfig& conf
       std::clamp<int64_t>(options.kv_bytes / std::max<int64_t>(1, each), 1, kMost));
 }
 
+std::unique_ptr<PagedKvCache> make_cache(const EngineOptions& options,
+                                         const TransformerConfig& config, int32_t blocks,
+                                         KvFormat format) {
+  if (options.executor) {
+    return options.executor->make_cache(config, blocks, options.block_size, format);
+  }
+  return std::make_unique<PagedKvCache>(config, blocks, options.block_size, format);
+}
+
 bool has_linear_attention(const TransformerConfig& config) {
   return std::ranges::any_of(config.layers,
                              [](const LayerConfig& l) { return l.mixer != MixerKind::Attention; });
@@ -86,16 +95,23 @@ Result<std::unique_ptr<Engine>> Engine::create(const Transformer& model, EngineO
   if (options.max_drafts < 0) return invalid_argument("max_drafts is {}", options.max_drafts);
   // Keys that were rotated for a shorter sequence would disagree with later ones.
   if (dynamic) config.rope.dynamic_length = limits.max_length;
+  if (options.executor) options.attention = options.executor->attention();
   if (!options.attention) options.attention = std::make_shared<PagedAttentionOp>();
   const at::ScalarType dtype = model.parameters().entries().front().tensor.scalar_type();
   const KvFormat kv_format =
       options.kv_format.value_or(dtype == at::kBFloat16 ? KvFormat::Bf16 : KvFormat::Fp32);
+  if (options.executor && kv_format == KvFormat::Int8) {
+    return invalid_argument("int8 keys and values are for the CPU");
+  }
+  if (options.executor && options.drafter != nullptr && options.drafter->needs().hidden) {
+    return invalid_argument("the drafter reads hidden states, which stay on the device");
+  }
   const int32_t blocks = count_blocks(options, config, kv_format);
   std::unique_ptr<Engine> engine(new Engine(std::move(options), std::move(limits),
                                             std::move(config), dtype, kv_format, blocks, version,
                                             clock));
   ASSIGN_OR_RETURN(PreparedWeights weights, engine->prepare_weights(model.parameters()));
-  engine->model_ = std::move(weights.model_);
+  engine->serve(std::move(weights.model_));
   return engine;
 }
 
@@ -106,7 +122,7 @@ Engine::Engine(EngineOptions options, GenerationLimits limits, TransformerConfig
       limits_(std::move(limits)),
       config_(std::move(config)),
       dtype_(dtype),
-      cache_(std::make_unique<PagedKvCache>(config_, blocks, options_.block_size, kv_format)),
+      cache_(make_cache(options_, config_, blocks, kv_format)),
       scheduler_(options_.scheduler, blocks, options_.block_size, version),
       version_(version),
       clock_(clock),
@@ -167,6 +183,17 @@ Result<RequestId> Engine::submit(GenRequest request, GenListener listener) {
   requests_.emplace(id, std::move(own));
   ++next_id_;
   return id;
+}
+
+Status Engine::check_sampling(const SamplingParams& sampling) const {
+  GenRequest shortest;
+  shortest.prompt = {0};
+  shortest.sampling = sampling;
+  RETURN_IF_ERROR(sluice::check(shortest, limits_));
+  SequenceSpec spec;
+  spec.tokens = shortest.prompt;
+  spec.samples = sampling.n;
+  return scheduler_.admissible(spec);
 }
 
 void Engine::end_sample(Request& request, size_t sample, FinishReason reason, bool keep) {
@@ -267,14 +294,20 @@ void Engine::tell() {
   }
 }
 
+std::unique_ptr<Transformer> Engine::serve(std::unique_ptr<Transformer> model) {
+  if (!options_.executor) return std::exchange(model_, std::move(model));
+  options_.executor->install(model_, std::move(model));
+  return nullptr;
+}
+
 void Engine::install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode) {
-  PreparedWeights old(std::exchange(model_, std::move(model)));
+  PreparedWeights old(serve(std::move(model)));
   version_ = version;
   scheduler_.change_version(version, mode != SwapMode::InFlight);
   scheduler_.pause(false);
   next_.reset();
   ++stats_.swaps;
-  if (options_.retire) options_.retire(std::move(old));
+  if (options_.retire && old.model_ != nullptr) options_.retire(std::move(old));
 }
 
 void Engine::install_if_drained() {
@@ -285,6 +318,9 @@ void Engine::install_if_drained() {
 
 Result<PreparedWeights> Engine::prepare_weights(Parameters weights) const {
   RETURN_IF_ERROR(check_tensors(parameter_specs(config_), dtype_, weights));
+  if (options_.executor) {
+    ASSIGN_OR_RETURN(weights, options_.executor->place(config_, weights));
+  }
   auto model =
       std::make_unique<Transformer>(config_, std::move(weights), nullptr, options_.attention);
   if (options_.linear) {
@@ -323,6 +359,11 @@ Status Engine::swap_weights(Parameters weights, const VersionTag& version, SwapM
 Status Engine::swap_weights(const TensorReader& reader, const VersionTag& version, SwapMode mode) {
   ASSIGN_OR_RETURN(PreparedWeights prepared, prepare_weights(reader));
   return swap_weights(std::move(prepared), version, mode);
+}
+
+int64_t Engine::longest_sequence() const noexcept {
+  const KvSpace& space = scheduler_.space();
+  return std::min(limits_.max_length, int64_t{space.blocks()} * space.block_size());
 }
 
 EngineStats Engine::stats() const {

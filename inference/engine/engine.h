@@ -1,6 +1,7 @@
 #pragma once
 #include "inference/engine/generation.h"
 #include "inference/engine/paged_kv_cache.h"
+#include "inference/engine/step_executor.h"
 #include "inference/sampler/constraint/mask_pool.h"
 #include "inference/speculation/drafter.h"
 #include "models/transformer/model.h"
@@ -41,6 +42,9 @@ struct EngineOptions {
   std::shared_ptr<const Tokenizer> tokenizer;    ///< null: no text and no stop strings
   LinearFactory linear;                          ///< null: PlainLinearOp
   std::shared_ptr<const AttentionOp> attention;  ///< over a PagedKvCache; null: PagedAttentionOp
+  /// Where it computes; its attention is used instead of the above. Null: the CPU. One engine's
+  /// own.
+  std::shared_ptr<StepExecutor> executor;
   /// Takes the weights that no longer serve after a swap, for another thread to free; null: the
   /// swap frees them.
   std::function<void(PreparedWeights)> retire;
@@ -95,6 +99,8 @@ class Engine {
   /// InvalidArgument or ResourceExhausted when the request can never be served, Unavailable when
   /// too many wait. Nothing is computed yet.
   Result<RequestId> submit(GenRequest request, GenListener listener);
+  /// What submit() would say of these parameters whatever the prompt.
+  [[nodiscard]] Status check_sampling(const SamplingParams& sampling) const;
   /// Ends a request with what it has; its blocks are free at once. NotFound when it is not there
   /// (any more).
   Status abort(RequestId id);
@@ -125,6 +131,9 @@ class Engine {
   [[nodiscard]] bool swap_pending() const noexcept { return next_ != nullptr; }
   [[nodiscard]] const VersionTag& version() const noexcept { return version_; }
 
+  /// Tokens of the longest sequence that can be served: by the options, and by the blocks there
+  /// are.
+  [[nodiscard]] int64_t longest_sequence() const noexcept;
   [[nodiscard]] const Transformer& model() const noexcept { return *model_; }
   [[nodiscard]] EngineStats stats() const;
   /// Internal when blocks leaked or another invariant is broken.
@@ -146,6 +155,8 @@ class Engine {
          const Clock& clock);
   /// The masks of a request's constraint; null when it has none.
   std::shared_ptr<ConstraintMasks> masks_of(const GenRequest& request, const StopRules& rules);
+  /// Returns the model that no longer serves, if its memory is not used again.
+  std::unique_ptr<Transformer> serve(std::unique_ptr<Transformer> model);
   void install(std::unique_ptr<Transformer> model, const VersionTag& version, SwapMode mode);
   void install_if_drained();
   void end_expired();

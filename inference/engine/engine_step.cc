@@ -89,6 +89,12 @@ std::vector<Engine::Job> Engine::jobs_of(const StepPlan& plan) {
 
 Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>& jobs) {
   const at::NoGradGuard no_grad;
+  // Before all that may fail: restore() takes back what this begins, not an earlier step.
+  std::vector<PagedKvCache::Row> rows;
+  for (const StepRow& row : plan.rows) {
+    rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
+  }
+  cache_->begin(std::move(rows));
   cache_->copy(plan.copies);
   PackedBatch batch;
   batch.tokens = at::empty({plan.tokens}, at::kLong);
@@ -96,7 +102,6 @@ Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>&
   batch.cu_seqlens.push_back(0);
   auto* tokens = batch.tokens.mutable_data_ptr<int64_t>();
   auto* positions = batch.positions.mutable_data_ptr<int64_t>();
-  std::vector<PagedKvCache::Row> rows;
   for (const StepRow& row : plan.rows) {
     const std::vector<int64_t>& known = scheduler_.tokens(row.sequence);
     for (int64_t at = row.begin; at < row.end; ++at) {
@@ -109,10 +114,7 @@ Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>&
       *positions++ = at++;
     }
     batch.cu_seqlens.push_back(batch.cu_seqlens.back() + row.tokens());
-    rows.push_back({row.sequence, row.begin, scheduler_.table(row.sequence).blocks});
   }
-  cache_->begin(std::move(rows));
-  const at::Tensor hidden = model_->forward(batch, cache_.get());
   std::vector<int64_t> wanted;
   for (const Job& job : jobs) {
     if (job.logits < std::ssize(wanted)) continue;
@@ -120,6 +122,11 @@ Engine::StepOutput Engine::forward(const StepPlan& plan, const std::vector<Job>&
   }
   StepOutput output;
   output.vocabulary = limits_.vocabulary;
+  if (options_.executor) {
+    output.logits = options_.executor->logits(*model_, batch, *cache_, wanted);
+    return output;
+  }
+  const at::Tensor hidden = model_->forward(batch, cache_.get());
   if (wanted.empty()) return output;
   const at::Tensor states = hidden.index_select(0, at::tensor(wanted, at::kLong));
   output.logits = model_->logits(states).to(at::kFloat).contiguous();

@@ -1,6 +1,7 @@
 #include "inference/engine/generation.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace sluice {
 
@@ -24,6 +25,11 @@ Status check(const GenRequest& request, const GenerationLimits& limits) {
     return invalid_argument("the prompt has {} tokens, the model takes {} with the output",
                             prompt + generated, limits.max_length);
   }
+  if (request.first_sample >
+      std::numeric_limits<uint32_t>::max() - static_cast<uint32_t>(request.sampling.n)) {
+    return invalid_argument("sample {} and {} more: their numbers do not fit", request.first_sample,
+                            request.sampling.n);
+  }
   if (generated > 0 && generated >= request.sampling.max_tokens) {
     return invalid_argument("{} tokens are generated already, max_tokens is {}", generated,
                             request.sampling.max_tokens);
@@ -44,7 +50,8 @@ Result<Generation> Generation::start(const GenRequest& request, uint32_t index,
                  {},
                  false};
   own.out.index = index;
-  own.counts.add_prompt(request.prompt);
+  // Only this penalty looks at the prompt, and each of n samples would keep its tokens.
+  if (request.sampling.repetition_penalty != 1) own.counts.add_prompt(request.prompt);
   for (const int64_t token : request.generated) {
     if (own.stream.ended()) return invalid_argument("the generated tokens have ended already");
     own.counts.add_output(token);

@@ -13,11 +13,10 @@ namespace sluice {
 class PagedAttentionOp : public AttentionOp {
  public:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  /// From how many queries on the fused kernel is faster (bench/micro).
-  static constexpr int64_t kFastFrom = 32;
 
   /// Sequences with at least `fused_from` queries at once are attended to by LibTorch's fused
-  /// kernel over gathered keys instead: equal up to rounding.
+  /// kernel over gathered keys instead: equal up to rounding. Never, by default: on AVX2 it is
+  /// slower for up to 512 queries at once.
   explicit PagedAttentionOp(int64_t fused_from = kNever) : fused_from_(fused_from) {}
 
   [[nodiscard]] at::Tensor apply(const AttentionSpec& spec, const at::Tensor& q,

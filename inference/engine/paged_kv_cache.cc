@@ -17,7 +17,7 @@ at::ScalarType type_of(KvFormat format) {
 }  // namespace
 
 PagedKvCache::PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-                           KvFormat format)
+                           KvFormat format, at::Device device)
     : block_size_(block_size), format_(format) {
   for (const LayerConfig& layer : config.layers) {
     Layer& own = layers_.emplace_back();
@@ -26,8 +26,8 @@ PagedKvCache::PagedKvCache(const TransformerConfig& config, int32_t blocks, int3
       continue;
     }
     for (Part* part : {&own.k, &own.v}) {
-      part->numbers =
-          at::empty({blocks, config.kv_heads, block_size, config.head_dim}, type_of(format));
+      part->numbers = at::empty({blocks, config.kv_heads, block_size, config.head_dim},
+                                at::TensorOptions(type_of(format)).device(device));
       if (format == KvFormat::Int8) {
         part->factors = at::empty({blocks, config.kv_heads, block_size}, at::kFloat);
       }

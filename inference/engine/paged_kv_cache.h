@@ -13,8 +13,8 @@ namespace sluice {
 
 /// The memory behind a KvSpace: for each layer that attends, keys and values
 /// [blocks, kv_heads, block_size, head_dim] in a KvFormat (Int8: and a factor for each token and
-/// head); for each linear-attention layer, a state by sequence. The cache of PagedAttentionOp. One
-/// thread.
+/// head); for each linear-attention layer, a state by sequence. The cache of PagedAttentionOp, on
+/// the CPU unless told otherwise. One thread.
 class PagedKvCache : public KvCache {
  public:
   /// One sequence of the batch that is computed next.
@@ -24,8 +24,8 @@ class PagedKvCache : public KvCache {
     std::span<const BlockId> blocks;  ///< its table, with room for the new ones
   };
 
-  PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size,
-               KvFormat format);
+  PagedKvCache(const TransformerConfig& config, int32_t blocks, int32_t block_size, KvFormat format,
+               at::Device device = at::kCPU);
 
   /// Bytes of one block in all layers.
   static int64_t block_bytes(const TransformerConfig& config, int32_t block_size, KvFormat format);
@@ -38,13 +38,14 @@ class PagedKvCache : public KvCache {
 
   /// Stores k and v [tokens, kv_heads, head_dim] of sequence i behind those it has.
   void store(int64_t layer, int64_t i, const at::Tensor& k, const at::Tensor& v);
-  void copy(std::span<const BlockCopy> copies);
+  virtual void copy(std::span<const BlockCopy> copies);
 
   /// [blocks, kv_heads, block_size, head_dim]; undefined for layers that do not attend.
   [[nodiscard]] const at::Tensor& keys(int64_t layer) const { return layer_at(layer).k.numbers; }
   [[nodiscard]] const at::Tensor& values(int64_t layer) const { return layer_at(layer).v.numbers; }
   [[nodiscard]] int32_t block_size() const noexcept { return block_size_; }
   [[nodiscard]] KvFormat format() const noexcept { return format_; }
+  [[nodiscard]] int64_t layers() const noexcept { return static_cast<int64_t>(layers_.size()); }
 
   /// What the kernels read of a layer that attends.
   [[nodiscard]] PagedKvView view(int64_t layer) const;

@@ -32,7 +32,7 @@ struct GenRequest {
   /// (max_tokens, penalties, random numbers). Give the same seed and sample.
   std::vector<int64_t> generated;
   uint32_t first_sample = 0;     ///< samples are numbered from here: each number has its own draws
-  int64_t priority = 0;          ///< lower goes first
+  int64_t priority = 0;          ///< lower goes first, and takes the places of higher ones
   std::optional<int64_t> order;  ///< then lower goes first; by default requests in their order
   TimeNs deadline = kForever;    ///< on the engine's clock
   std::string salt;              ///< prefixes are shared among equal salts only

@@ -58,6 +58,7 @@ Result<SequenceId> Scheduler::submit(SequenceSpec spec) {
   s->deadline = spec.deadline;
   s->salt = std::move(spec.salt);
   s->find_prefix = spec.find_prefix && options_.prefix_cache;
+  timed_ += s->deadline == kForever ? 0 : 1;
   waiting_.emplace(s->key, s.get());
   sequences_.emplace(id, std::move(s));
   return id;
@@ -134,6 +135,22 @@ bool Scheduler::admit(Sequence& s, int64_t budget) {
   return false;
 }
 
+void Scheduler::make_room_for_urgent() {
+  if (waiting_.empty()) return;
+  const Sequence& first = *waiting_.begin()->second;
+  if (paused_ && !first.started) return;
+  const int64_t blocks = space_.blocks_for(std::ssize(first.tokens));
+  int64_t taken = slots();
+  while (!running_.empty()) {
+    Sequence& youngest = *running_.rbegin()->second;
+    const bool fits = taken + first.samples <= options_.max_sequences &&
+                      blocks + std::ssize(running_) <= space_.free_blocks();
+    if (fits || youngest.key.priority <= first.key.priority) return;
+    taken -= youngest.samples;
+    preempt(youngest);
+  }
+}
+
 void Scheduler::admit_waiting(StepPlan& plan) {
   int64_t taken = slots();
   for (auto it = waiting_.begin(); it != waiting_.end() && plan.tokens < options_.token_budget;) {
@@ -162,6 +179,7 @@ void Scheduler::admit_waiting(StepPlan& plan) {
 StepPlan Scheduler::plan() {
   SLUICE_CHECK(open_.rows.empty()) << "the last step was neither committed nor rolled back";
   StepPlan plan;
+  make_room_for_urgent();
   preempted_in_step_ = false;
   for (auto it = running_.begin(); it != running_.end() && plan.tokens < options_.token_budget;
        ++it) {
@@ -248,6 +266,7 @@ std::vector<SequenceId> Scheduler::fork(SequenceId id, int32_t children) {
     child->key.id = next_id_++;
     ids.push_back(child->key.id);
     ++started_;
+    timed_ += child->deadline == kForever ? 0 : 1;
     running_.emplace(child->key, child.get());
     sequences_.emplace(child->key.id, std::move(child));
   }
@@ -261,11 +280,13 @@ void Scheduler::finish(SequenceId id, bool keep) {
   guesses_.erase(id);
   (s.running ? running_ : waiting_).erase(s.key);
   if (s.started) --started_;
+  timed_ -= s.deadline == kForever ? 0 : 1;
   sequences_.erase(id);
 }
 
 std::vector<SequenceId> Scheduler::expired(TimeNs now) const {
   std::vector<SequenceId> ids;
+  if (timed_ == 0) return ids;
   for (const Queue* queue : {&running_, &waiting_}) {
     for (const auto& [key, s] : *queue) {
       if (s->deadline <= now) ids.push_back(key.id);
@@ -302,9 +323,11 @@ SchedulerStats Scheduler::stats() const {
 Status Scheduler::check() const {
   std::vector<const BlockTable*> tables;
   int64_t started = 0;
+  int64_t timed = 0;
   for (const auto& [id, s] : sequences_) {
     tables.push_back(&s->table);
     started += s->started ? 1 : 0;
+    timed += s->deadline == kForever ? 0 : 1;
     const Queue& queue = s->running ? running_ : waiting_;
     const auto it = queue.find(s->key);
     if (it == queue.end() || it->second != s.get()) {
@@ -320,9 +343,12 @@ Status Scheduler::check() const {
                    s->table.blocks.size(), s->computed);
     }
   }
-  if (running_.size() + waiting_.size() != sequences_.size() || started != started_) {
-    return error(Code::Internal, "{} running, {} waiting, {} in all; {} started, {} counted",
-                 running_.size(), waiting_.size(), sequences_.size(), started, started_);
+  if (running_.size() + waiting_.size() != sequences_.size() || started != started_ ||
+      timed != timed_) {
+    return error(Code::Internal,
+                 "{} running, {} waiting, {} in all; {} started, {} counted; {} timed, {} counted",
+                 running_.size(), waiting_.size(), sequences_.size(), started, started_, timed,
+                 timed_);
   }
   return space_.check(tables);
 }

@@ -30,7 +30,7 @@ struct SequenceSpec {
   std::vector<int64_t> tokens;  ///< all that are known; at least one
   int64_t max_length = 0;       ///< tokens it may grow to
   int32_t samples = 1;          ///< into how many it will be forked behind `tokens`
-  int64_t priority = 0;         ///< lower goes first
+  int64_t priority = 0;         ///< lower goes first, and takes the places of higher ones
   int64_t order = 0;            ///< then lower goes first: when its group came
   TimeNs deadline = kForever;
   std::string salt;         ///< prefixes are shared with equal salts only
@@ -67,8 +67,9 @@ struct SchedulerStats {
 /// ones, and every step hands out one budget of tokens, first to running sequences, then to waiting
 /// ones, oldest group first, until computed catches up with known (continuous batching, chunked
 /// prefill). When blocks run out, the youngest running sequence loses its own and waits to be
-/// computed anew; the oldest always gets on, so that none waits for ever. Pure bookkeeping, one
-/// thread:
+/// computed anew; the oldest always gets on, so that none waits for ever. One that waits with a
+/// lower priority number than running ones takes their places, the youngest's first. Pure
+/// bookkeeping, one thread:
 ///
 /// Guesses of what follows (draft()) are computed with what is left of the budget and the blocks.
 ///
@@ -159,6 +160,8 @@ class Scheduler {
   [[nodiscard]] int64_t share(const Sequence& s, int64_t budget) const;
   [[nodiscard]] bool reserve_or_preempt(Sequence& s, int64_t end);
   void preempt(Sequence& s);
+  /// Takes the places of running sequences of a higher priority number for the first that waits.
+  void make_room_for_urgent();
   void admit_waiting(StepPlan& plan);
   [[nodiscard]] bool admit(Sequence& s, int64_t budget);
   void add_row(StepPlan& plan, const Sequence& s, int64_t tokens);
@@ -173,6 +176,7 @@ class Scheduler {
   Queue waiting_;
   SequenceId next_id_ = 1;
   int64_t started_ = 0;
+  int64_t timed_ = 0;  ///< sequences with a deadline
   bool paused_ = false;
   bool preempted_in_step_ = false;
   SchedulerStats stats_;

@@ -78,6 +78,7 @@ class Soak {
     s.max_length = static_cast<int64_t>(prompt + 1 + draw(24));
     s.samples = static_cast<int32_t>(1 + draw(4) * draw(2));
     s.order = static_cast<int64_t>(draw(50));
+    if (draw(8) == 0) s.priority = static_cast<int64_t>(draw(3)) - 1;
     s.find_prefix = draw(5) != 0;
     const auto length = static_cast<size_t>(s.max_length);
     const int32_t samples = s.samples;

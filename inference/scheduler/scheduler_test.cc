@@ -133,6 +133,37 @@ TEST(Scheduler, YoungestIsPreemptedAndComputedAnewWithAllItsTokens) {
   EXPECT_THAT(step(scheduler).rows, ElementsAre(StepRow{b, 9, 10, true}));
 }
 
+TEST(Scheduler, UrgentSequencesTakeThePlacesOfTheYoungestOthers) {
+  SchedulerOptions o = options(32);
+  o.max_sequences = 2;
+  Scheduler scheduler(o, 8, 4);
+  const SequenceId a = submit(scheduler, spec(4, 20));
+  const SequenceId b = submit(scheduler, spec(4, 20, 100));
+  EXPECT_THAT(step(scheduler).rows, SizeIs(2));
+  SequenceSpec same = spec(4, 20, 200);
+  same.order = -1;  // older, but no more urgent: it waits
+  const SequenceId c = submit(scheduler, same);
+  EXPECT_THAT(step(scheduler).rows, ElementsAre(StepRow{a, 4, 5, true}, StepRow{b, 4, 5, true}));
+  SequenceSpec urgent = spec(4, 20, 300);
+  urgent.priority = -1;
+  const SequenceId u = submit(scheduler, urgent);
+  EXPECT_THAT(step(scheduler).rows, ElementsAre(StepRow{a, 5, 6, true}, StepRow{u, 0, 4, true}));
+  EXPECT_EQ(scheduler.stats().preemptions, 1);
+  // Room in blocks is made as well as room in number.
+  SequenceSpec large = spec(25, 30, 400);
+  large.priority = -2;
+  const SequenceId l = submit(scheduler, large);
+  EXPECT_THAT(step(scheduler).rows, ElementsAre(StepRow{l, 0, 25, true}));
+  EXPECT_EQ(scheduler.stats().preemptions, 3);
+  scheduler.finish(l);
+  EXPECT_THAT(step(scheduler).rows, ElementsAre(StepRow{u, 4, 5, true}, StepRow{c, 0, 4, true}));
+  scheduler.finish(u);
+  scheduler.finish(c);
+  EXPECT_THAT(step(scheduler).rows, SizeIs(2)) << "the others go on where they were";
+  EXPECT_EQ(scheduler.tokens(a).size(), 8U);
+  EXPECT_EQ(scheduler.tokens(b).size(), 7U);
+}
+
 TEST(Scheduler, SecondPromptComputesOnlyWhatIsNotCached) {
   Scheduler scheduler(options(64), 64, 16);
   const SequenceId a = submit(scheduler, spec(48, 60));

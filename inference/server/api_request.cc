@@ -12,6 +12,9 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
+/// Of one answer, over all its prompts.
+constexpr int64_t kMostChoices = 1024;
+
 JsonLimits body_limits() {
   JsonLimits limits;
   limits.max_bytes = size_t{64} << 20;
@@ -78,10 +81,12 @@ void read_logit_bias(BodyFields& fields, SamplingParams& sampling) {
     fields.require(id && value.is_number(),
                    fmt::format("'logit_bias' must map token ids to numbers; '{}' does not", key));
     if (!id || !value.is_number()) return;
-    const auto by = value.get<float>();
+    const auto by = value.get<double>();
     fields.require(by >= -100 && by <= 100,
                    fmt::format("'logit_bias' of token {} must lie in [-100, 100]", key));
-    sampling.logit_bias.emplace_back(std::stoll(key), by);
+    if (by >= -100 && by <= 100) {
+      sampling.logit_bias.emplace_back(std::stoll(key), static_cast<float>(by));
+    }
   }
 }
 
@@ -99,7 +104,9 @@ void read_sampling(BodyFields& fields, GenRequest& request) {
   fields.read("repetition_penalty", s.repetition_penalty);
   fields.read("presence_penalty", s.presence_penalty);
   fields.read("frequency_penalty", s.frequency_penalty);
-  fields.read("seed", s.seed);
+  std::optional<int64_t> seed;  // OpenAI's may be negative
+  fields.read("seed", seed);
+  if (seed) s.seed = static_cast<uint64_t>(*seed);
   fields.read_texts("stop", s.stop);
   fields.read("stop_token_ids", s.stop_token_ids);
   fields.read("include_stop_str_in_output", s.include_stop_string);
@@ -159,7 +166,7 @@ Result<Prompt> read_prompt(const Json& prompt, bool special, const ServedModel& 
 /// A prompt, or a list of several.
 Result<std::vector<Prompt>> read_prompts(const Json* prompt, bool special,
                                          const ServedModel& model) {
-  constexpr size_t kMost = 1024;
+  constexpr auto kMost = static_cast<size_t>(kMostChoices);
   if (prompt == nullptr) return invalid_argument("'prompt' is missing");
   if (!prompt->is_string() && !prompt->is_array()) {
     return invalid_argument("'prompt' must be text, a list of token ids, or a list of such, not {}",
@@ -288,6 +295,10 @@ Result<ApiRequest> read_completion(std::string_view body, const ServedModel& mod
   }
   RETURN_IF_ERROR(check_sampling(request, model));
   ASSIGN_OR_RETURN(auto prompts, read_prompts(prompt, special, model));
+  if (std::ssize(prompts) * sampling.n > kMostChoices) {
+    return invalid_argument("{} prompts with n = {}: at most {} choices are given at once",
+                            prompts.size(), sampling.n, kMostChoices);
+  }
   for (Prompt& one : prompts) {
     RETURN_IF_ERROR(check_prompt(one.ids, model, sampling.max_tokens == 0));
     if (out.echo && one.text.empty()) {

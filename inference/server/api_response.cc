@@ -212,7 +212,9 @@ std::string ApiResponse::token_text(int64_t token) const {
 OrderedJson ApiResponse::chat_logprobs(const std::vector<SampledToken>& tokens) const {
   const auto entry = [&](int64_t token, float logprob) {
     const std::string text = token_text(token);
-    return Json{{"token", text}, {"logprob", finite(logprob)}, {"bytes", bytes_of(text)}};
+    // A token may be a part of a character: its text is then U+FFFD, its bytes are not.
+    const std::string bytes = model_.tokenizer->bytes_behind(static_cast<TokenId>(token));
+    return Json{{"token", text}, {"logprob", finite(logprob)}, {"bytes", bytes_of(bytes)}};
   };
   Json content = Json::array();
   for (const SampledToken& token : tokens) {

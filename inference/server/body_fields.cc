@@ -3,6 +3,7 @@
 #include "dataflow/base/nearest.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice {
 
@@ -81,7 +82,11 @@ void BodyFields::read(const char* name, float& out) {
   const Json* value = find(name);
   if (value == nullptr) return;
   if (!value->is_number()) return wrong_type(name, "a number", *value);
-  out = value->get<float>();
+  const auto number = value->get<double>();
+  if (std::abs(number) > static_cast<double>(std::numeric_limits<float>::max())) {
+    return require(false, fmt::format("'{}{}' is too large: {}", where_, name, value->dump()));
+  }
+  out = static_cast<float>(number);
 }
 
 void BodyFields::read(const char* name, std::vector<int64_t>& out) {

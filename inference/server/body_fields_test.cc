@@ -46,6 +46,9 @@ TEST(BodyFields, RefusesOtherTypesAndRangesAndLeavesTheValue) {
   EXPECT_EQ(i, 7);
   uint64_t u = 7;
   EXPECT_NE(fault_of(-1, u), "");
+  float f = 7;
+  EXPECT_EQ(fault_of(1e39, f), "'x' is too large: 1e+39");
+  EXPECT_EQ(f, 7);
   bool b = true;
   EXPECT_EQ(fault_of(0, b), "'x' must be true or false, not a whole number");
   EXPECT_TRUE(b);

@@ -101,9 +101,11 @@ Status EngineLoop::submit_one(GenRequest request, Client& client, size_t prompt,
     on_done(client, prompt, first_choice, std::move(done));
   };
   request.first_sample = 0;
-  const GenRequest copy = request;
+  const auto prompt_tokens = std::ssize(request.prompt);
+  const int32_t n = request.sampling.n;
+  const int32_t max_tokens = request.sampling.max_tokens;
   ASSIGN_OR_RETURN(const RequestId id, engine_->submit(std::move(request), std::move(listener)));
-  metrics_.accepted(copy);
+  metrics_.accepted(prompt_tokens, n, max_tokens);
   client.ids.push_back(id);
   ++client.open;
   return {};

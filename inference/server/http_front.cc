@@ -12,10 +12,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace sluice {
@@ -23,10 +27,50 @@ namespace {
 
 /// The connection that this thread serves.
 struct Current {
-  const SocketStream* stream = nullptr;
+  SocketStream* stream = nullptr;
   bool close = false;
+  int refused = 0;    ///< the status for a request that is not to be read
+  bool body = false;  ///< its headers were read and taken
 };
 thread_local Current current;
+
+/// Characters of a header's name (RFC 9110, 5.6.2).
+bool is_token(const std::string& name) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::ranges::all_of(name, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kOthers.find(c) != kOthers.npos;
+  });
+}
+
+bool is_length(const std::string& value) {
+  return !value.empty() && value.size() <= 18 &&
+         std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// The status for a request whose end two readers might see at different places (a second request
+/// could hide in it), or whose body takes more room than it shows; 0 for any other.
+int refusal_of(const httplib::Request& request) {
+  const auto& headers = request.headers;
+  const auto fine = [](const auto& header) { return is_token(header.first); };
+  if (!std::ranges::all_of(headers, fine)) return 400;
+  const auto lengths = headers.count("Content-Length");
+  const auto codings = headers.count("Transfer-Encoding");
+  if (lengths + codings > 1) return 400;
+  if (lengths == 1 && !is_length(request.get_header_value("Content-Length"))) return 400;
+  if (codings == 1) {
+    std::string coding = request.get_header_value("Transfer-Encoding");
+    std::ranges::transform(coding, coding.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (coding != "chunked") return 501;
+  }
+  return headers.count("Content-Encoding") > 0 ? 415 : 0;
+}
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Transfer-Encoding") ||
+         (request.has_header("Content-Length") &&
+          request.get_header_value("Content-Length") != "0");
+}
 
 /// A file descriptor that becomes readable once, for good.
 class Flag {
@@ -116,8 +160,21 @@ class HttpFront::Server final : private httplib::Server {
     set_keep_alive_max_count(std::numeric_limits<int>::max());
     set_keep_alive_timeout(options_.idle_ms / 1000);
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      if (current.refused != 0) {
+        response.status = current.refused;
+        response.set_content(hooks_.failure(response.status, request_of(request, gone())),
+                             "application/json");
+        current.close = true;
+        return HandlerResponse::Handled;
+      }
       HttpResponse no = hooks_.gate(request_of(request, gone()));
-      if (no.status == 0) return HandlerResponse::Unhandled;
+      if (no.status == 0) {
+        // What has a length is skipped when it is too long, so that its sender hears of it.
+        const size_t most = options_.max_body_bytes;
+        current.body = true;
+        current.stream->allow(request.has_header("Content-Length") ? 4 * most : most + 65536);
+        return HandlerResponse::Unhandled;
+      }
       current.close = true;  // its body was not read
       fill(response, std::move(no));
       return HandlerResponse::Handled;
@@ -125,6 +182,7 @@ class HttpFront::Server final : private httplib::Server {
     set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (!response.body.empty()) return;
       current.close = true;
+      if (current.stream->exceeded()) response.status = current.body ? 413 : 431;
       response.set_content(hooks_.failure(response.status, request_of(request, gone())),
                            "application/json");
     });
@@ -212,7 +270,8 @@ class HttpFront::Server final : private httplib::Server {
         const int on = 1;
         ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         hand_over(fd);
-      } else if (errno == EMFILE || errno == ENFILE) {
+      } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        // No descriptor or no memory for it: it waits, and so must we.
         pollfd pause{drain_.fd(), POLLIN, 0};
         ::poll(&pause, 1, 10);
       }
@@ -224,16 +283,24 @@ class HttpFront::Server final : private httplib::Server {
     ++connections_;
     for (auto& worker : workers_) {
       if (worker->idle.exchange(false)) {
+        crowded_ = false;
         static_cast<void>(worker->sockets.try_put(fd));
         return;
       }
     }
-    if (workers_.size() >= options_.max_connections) return shed(fd);
+    crowded_ = workers_.size() >= options_.max_connections;
+    if (crowded_) return shed(fd);
     workers_.push_back(std::make_unique<Worker>());
     Worker& worker = *workers_.back();
     worker.waker.max_spin(0);
+    try {
+      worker.thread = std::thread([this, &worker] { work(worker); });
+    } catch (const std::system_error&) {  // the system has no more threads
+      workers_.pop_back();
+      crowded_ = true;
+      return shed(fd);
+    }
     static_cast<void>(worker.sockets.try_put(fd));
-    worker.thread = std::thread([this, &worker] { work(worker); });
   }
 
   void shed(int fd) {
@@ -242,7 +309,7 @@ class HttpFront::Server final : private httplib::Server {
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
         "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
         body.size(), body);
-    SocketStream stream(fd, stop_.fd(), 0, 0);
+    SocketStream stream(fd, stop_.fd(), {});
     static_cast<void>(stream.write(text.data(), text.size()));
     --connections_;
   }
@@ -263,17 +330,41 @@ class HttpFront::Server final : private httplib::Server {
     }
   }
 
+  /// Waits for a request. Where others are turned away, nobody keeps a place without asking.
+  bool wait_request(SocketStream& stream) {
+    constexpr int kGlanceMs = 500;
+    for (int waited = 0; waited < options_.idle_ms && !drain_.raised(); waited += kGlanceMs) {
+      if (stream.wait_request(std::min(kGlanceMs, options_.idle_ms - waited), drain_.fd())) {
+        return true;
+      }
+      if (crowded_) return false;
+    }
+    return false;
+  }
+
   void serve(int fd) {
-    SocketStream stream(fd, stop_.fd(), options_.read_ms, options_.write_ms);
-    current = {&stream, false};
-    while (stream.wait_request(options_.idle_ms, drain_.fd())) {
+    SocketStream stream(fd, stop_.fd(),
+                        {.read_ms = options_.read_ms,
+                         .request_ms = options_.request_ms,
+                         .write_ms = options_.write_ms});
+    current = {};
+    current.stream = &stream;
+    while (wait_request(stream)) {
+      current.body = false;
       bool closed = false;
       const bool last = drain_.raised();
       const bool fine = process_request(stream, last, closed, [](httplib::Request& request) {
+        current.refused = refusal_of(request);
         request.headers.erase("Accept-Encoding");  // compressing is not worth its time
+        // A form or a multipart body would be taken apart; ours is JSON whatever it says.
+        request.headers.erase("Content-Type");
+        if (request.method != "POST") current.close = current.close || has_body(request);
+        // No length is length 0, not all until the end of the connection.
+        if (!has_body(request)) request.set_header("Content-Length", "0");
       });
       if (!fine || closed || last || current.close) break;
     }
+    if (current.close) stream.linger();
     current = {};
   }
 
@@ -284,6 +375,7 @@ class HttpFront::Server final : private httplib::Server {
   int listen_fd_ = -1;
   int port_ = 0;
   std::atomic<size_t> connections_{0};
+  std::atomic<bool> crowded_{false};              ///< the newest connection found no place
   std::vector<std::unique_ptr<Worker>> workers_;  ///< the acceptor's
   std::thread acceptor_;
 };

@@ -35,8 +35,9 @@ struct HttpResponse {
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 /// HTTP/1.1 on one address: a thread for each open connection, up to a number; beyond it a client
-/// hears 503 at once. cpp-httplib reads and writes the messages; sockets and threads are ours, so
-/// that a handler can see its client leave, and so that stopping waits for nobody.
+/// hears 503 at once, and those that ask for nothing lose their places. cpp-httplib reads and
+/// writes the messages; sockets and threads are ours, so that a handler can see its client leave,
+/// and so that stopping waits for nobody.
 class HttpFront {
  public:
   struct Options {
@@ -44,9 +45,10 @@ class HttpFront {
     int port = 0;  ///< 0: any free one
     size_t max_connections = 512;
     size_t max_body_bytes = size_t{16} << 20;
-    int idle_ms = 30'000;   ///< between two requests of a connection
-    int read_ms = 10'000;   ///< within one
-    int write_ms = 30'000;  ///< that a client may take nothing of what it is sent
+    int idle_ms = 30'000;     ///< between two requests of a connection
+    int read_ms = 10'000;     ///< between two pieces of one
+    int request_ms = 60'000;  ///< for a whole one to come
+    int write_ms = 30'000;    ///< that a client may take nothing of what it is sent
   };
   struct Route {
     std::string method;  ///< GET or POST
@@ -56,7 +58,9 @@ class HttpFront {
 
   /// `gate` sees every request before its body is read (which is empty then); a response with a
   /// status other than 0 is sent instead, and the connection closed. `failure` makes the body of
-  /// what goes wrong before a handler: no such route, a body too large.
+  /// what goes wrong before a handler: 400 for a request whose end is not clear (two lengths, a
+  /// length and a coding; RFC 9112, 6.3), 404 no such route, 413 a body too large, 415 one that is
+  /// compressed, 431 headers too large, 501 an unknown coding, 503 too many connections.
   struct Hooks {
     HttpHandler gate;
     std::function<std::string(int status, const HttpRequest&)> failure;

@@ -94,6 +94,9 @@ Result<std::unique_ptr<LlmServer>> LlmServer::start(std::unique_ptr<Engine> engi
       return api_error(404, fmt::format("there is no {} {}", request.method, request.path));
     }
     if (status == 413) return api_error(413, "the body is too large");
+    if (status == 415) return api_error(415, "compressed bodies are not taken");
+    if (status == 431) return api_error(431, "the headers are too large");
+    if (status == 501) return api_error(501, "only 'chunked' is taken as a transfer coding");
     if (status == 503) return api_error(503, "too many connections");
     return api_error(status, status >= 500 ? "the request failed" : "not a valid HTTP request");
   };

@@ -205,6 +205,41 @@ TEST(LlmServer, MaskedTokensMakeNoInfinityInTheJson) {
   EXPECT_EQ(answer.text.find("nan"), std::string::npos);
 }
 
+TEST(LlmServer, TokensThatAreHalfCharactersAreStillTextAndTheirBytesAreTheirOwn) {
+  TestServer server;
+  const json ids = server.post("/tokenize", {{"prompt", "\U0001F600"}}).json()["tokens"];
+  ASSERT_GE(ids.size(), 2U) << "one token for the whole character";
+  const json change{{"allowed_token_ids", json::array({ids[0]})},
+                    {"max_tokens", 3},
+                    {"logprobs", true},
+                    {"top_logprobs", 1}};
+  const json whole = server.post("/v1/chat/completions", chat(change)).json()["choices"][0];
+  const std::string text = whole["message"]["content"];
+  EXPECT_EQ(text, "\uFFFD\uFFFD\uFFFD") << "three beginnings of characters";
+  for (const json& token : whole["logprobs"]["content"]) EXPECT_EQ(token["bytes"][0], 0xF0);
+  json stream = chat(change);
+  stream["stream"] = true;
+  std::string joined;
+  for (const json& event : server.post("/v1/chat/completions", stream).events()) {
+    joined += event["choices"][0]["delta"].value("content", "");
+  }
+  EXPECT_EQ(joined, text);
+  // The whole character comes in one piece.
+  json all = completion({{"prompt", ids}, {"echo", true}, {"max_tokens", 1}, {"stream", true}});
+  EXPECT_EQ(server.post("/v1/completions", all).events()[0]["choices"][0]["text"], "\U0001F600");
+}
+
+TEST(LlmServer, SeedsMayBeNegative) {
+  TestServer server;
+  const auto draw = [&](int64_t seed) {
+    return server.post("/v1/completions", completion({{"seed", seed}, {"temperature", 1}}))
+        .json()["choices"];
+  };
+  const json first = draw(-5);
+  EXPECT_EQ(first, draw(-5));
+  EXPECT_NE(first, draw(5));
+}
+
 TEST(LlmServer, EchoScoresThePrompt) {
   TestServer server;
   const json body =

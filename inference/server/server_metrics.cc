@@ -93,12 +93,11 @@ void ServerMetrics::update(const EngineStats& stats) {
   seen_ = stats;
 }
 
-void ServerMetrics::accepted(const GenRequest& request) {
-  const auto prompt = std::ssize(request.prompt);
-  prompt_tokens_.add(prompt);
-  request_prompt_.observe(static_cast<double>(prompt));
-  request_n_.observe(request.sampling.n);
-  request_max_tokens_.observe(request.sampling.max_tokens);
+void ServerMetrics::accepted(int64_t prompt_tokens, int32_t n, int32_t max_tokens) {
+  prompt_tokens_.add(prompt_tokens);
+  request_prompt_.observe(static_cast<double>(prompt_tokens));
+  request_n_.observe(n);
+  request_max_tokens_.observe(max_tokens);
 }
 
 void ServerMetrics::finished(const Completion& done, TimeNs since_asked) {

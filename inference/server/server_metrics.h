@@ -14,7 +14,7 @@ class ServerMetrics {
 
   /// Takes over what the engine counts itself.
   void update(const EngineStats& stats);
-  void accepted(const GenRequest& request);
+  void accepted(int64_t prompt_tokens, int32_t n, int32_t max_tokens);
   void first_token(TimeNs since_asked) { seconds(first_token_, since_asked); }
   void next_token(TimeNs since_last) { seconds(between_tokens_, since_last); }
   void step(int64_t tokens) { step_tokens_.observe(static_cast<double>(tokens)); }

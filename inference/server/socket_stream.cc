@@ -22,8 +22,8 @@ bool wait_for(int fd, short events, int other, int timeout_ms) {
 
 }  // namespace
 
-SocketStream::SocketStream(int fd, int stop_fd, int read_ms, int write_ms)
-    : fd_(fd), stop_fd_(stop_fd), read_ms_(read_ms), write_ms_(write_ms) {}
+SocketStream::SocketStream(int fd, int stop_fd, Limits limits)
+    : fd_(fd), stop_fd_(stop_fd), limits_(limits) {}
 
 SocketStream::~SocketStream() {
   // What the client still sends would turn the close into a reset that takes our answer with it.
@@ -34,7 +34,32 @@ SocketStream::~SocketStream() {
 }
 
 bool SocketStream::wait_request(int idle_ms, int drain_fd) {
-  return begin_ < end_ || wait_for(fd_, POLLIN, drain_fd, idle_ms);
+  if (begin_ == end_ && !wait_for(fd_, POLLIN, drain_fd, idle_ms)) return false;
+  left_ = limits_.head_bytes;
+  until_ = after(RealClock::instance().now(), limits_.request_ms * kMillisecond);
+  exceeded_ = false;
+  return true;
+}
+
+void SocketStream::linger() {
+  constexpr int kRounds = 20;
+  constexpr int kRoundMs = 50;
+  constexpr size_t kMost = size_t{4} << 20;
+  ::shutdown(fd_, SHUT_WR);
+  size_t taken = 0;
+  for (int round = 0; round < kRounds && taken < kMost;) {
+    const ssize_t got = ::recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      taken += static_cast<size_t>(got);
+      continue;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) return;
+    ++round;
+    if (!wait_for(fd_, POLLIN, stop_fd_, kRoundMs)) {
+      pollfd stop{stop_fd_, POLLIN, 0};
+      if (::poll(&stop, 1, 0) > 0) return;
+    }
+  }
 }
 
 bool SocketStream::gone() const {
@@ -43,7 +68,7 @@ bool SocketStream::gone() const {
 }
 
 bool SocketStream::is_readable() const {
-  return begin_ < end_ || wait_for(fd_, POLLIN, stop_fd_, read_ms_);
+  return begin_ < end_ || wait_for(fd_, POLLIN, stop_fd_, limits_.read_ms);
 }
 
 ssize_t SocketStream::read(char* out, size_t size) {
@@ -57,11 +82,19 @@ ssize_t SocketStream::read(char* out, size_t size) {
     if (got == 0) return 0;
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) return -1;
-    if (!wait_for(fd_, POLLIN, stop_fd_, read_ms_)) return -1;
+    // One that sends a byte now and then must not keep its place for ever.
+    const TimeNs left = (until_ - RealClock::instance().now()) / kMillisecond;
+    const auto wait = std::min<TimeNs>(limits_.read_ms, left);
+    if (wait <= 0 || !wait_for(fd_, POLLIN, stop_fd_, static_cast<int>(wait))) return -1;
   }
-  const size_t n = std::min(size, end_ - begin_);
+  if (left_ == 0) {
+    exceeded_ = true;
+    return -1;
+  }
+  const size_t n = std::min({size, end_ - begin_, left_});
   std::copy_n(buffer_.data() + begin_, n, out);
   begin_ += n;
+  left_ -= n;
   return static_cast<ssize_t>(n);
 }
 
@@ -71,7 +104,7 @@ ssize_t SocketStream::write(const char* data, size_t size) {
     if (sent >= 0) return sent;
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) return -1;
-    if (!wait_for(fd_, POLLOUT, stop_fd_, write_ms_)) return -1;
+    if (!wait_for(fd_, POLLOUT, stop_fd_, limits_.write_ms)) return -1;
   }
 }
 

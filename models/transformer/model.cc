@@ -66,6 +66,7 @@ struct Transformer::Blocks {
   Linear head;
   at::Tensor embedding;
   at::Tensor positions;
+  at::Tensor rope_frequencies;
 };
 
 Transformer::Transformer(TransformerConfig config, Parameters parameters,
@@ -82,6 +83,8 @@ Transformer::Transformer(TransformerConfig config, Parameters parameters,
   blocks_->norm = norm_at(parameters_, config_, "model.norm");
   blocks_->embedding = parameters_.at("model.embed_tokens.weight");
   blocks_->positions = parameters_.get("model.embed_positions.weight");
+  blocks_->rope_frequencies = sluice::rope_frequencies(
+      config_.rope, config_.head_dim, config_.max_positions, blocks_->embedding.device());
   if (config_.head != HeadKind::Language) {
     blocks_->head = linear_at(parameters_, "score");
   } else if (config_.tied_head) {
@@ -110,7 +113,7 @@ at::Tensor Transformer::forward(const PackedBatch& batch, KvCache* cache) const 
   std::optional<RopeTable> rope;
   if (config_.rope.type != RopeType::None) {
     rope = rope_table(config_.rope, config_.head_dim, config_.max_positions, batch.positions,
-                      batch.cu_seqlens);
+                      batch.cu_seqlens, blocks_->rope_frequencies);
   }
   const ForwardContext context{*linear_, *attention_, batch, rope ? &*rope : nullptr, cache};
   const auto& layers = blocks_->layers;

@@ -42,8 +42,10 @@ std::string shape_text(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-Parameters Parameters::allocate(const std::vector<ParameterSpec>& specs, at::ScalarType dtype) {
+Parameters Parameters::allocate(const std::vector<ParameterSpec>& specs, at::ScalarType dtype,
+                                at::Device device) {
   const at::NoGradGuard no_grad;
+  const at::TensorOptions options = at::TensorOptions(dtype).device(device);
   Parameters p;
   p.entries_.reserve(specs.size());
   for (size_t i = 0; i < specs.size();) {
@@ -52,12 +54,12 @@ Parameters Parameters::allocate(const std::vector<ParameterSpec>& specs, at::Sca
     while (!specs[i].group.empty() && end < specs.size() && specs[end].group == specs[i].group) {
       total += numel_of(specs[end++].shape);
     }
-    const at::Tensor block = at::empty({total}, dtype);
+    const at::Tensor block = at::empty({total}, options);
     int64_t offset = 0;
     for (; i < end; ++i) {
       const int64_t n = numel_of(specs[i].shape);
       // A tensor of its own over the block's storage: not a view, so it can be a leaf.
-      at::Tensor own = at::empty({0}, dtype);
+      at::Tensor own = at::empty({0}, options);
       std::vector<int64_t> strides(specs[i].shape.size(), 1);
       for (size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * specs[i].shape[d];
       own.set_(block.storage(), offset, specs[i].shape, strides);

@@ -40,7 +40,7 @@ class Parameters {
 
   /// Uninitialised tensors of the specs.
   static Parameters allocate(const std::vector<ParameterSpec>& specs,
-                             at::ScalarType dtype = at::kFloat);
+                             at::ScalarType dtype = at::kFloat, at::Device device = at::kCPU);
   /// Weights as Hugging Face starts them (normal with the config's initializer_range, norms one,
   /// biases zero), each drawn from its own stream of `key`: the same on every machine.
   static Parameters random(const TransformerConfig& config, RandomKey key,

@@ -67,6 +67,11 @@ void stretch_yarn(const RopeConfig& rope, int64_t dim, std::vector<float>& freqs
   }
 }
 
+/// Whether each sequence has frequencies of its own.
+bool by_sequence(const RopeConfig& rope) {
+  return rope.type == RopeType::Dynamic && rope.dynamic_length == 0;
+}
+
 }  // namespace
 
 std::string_view name(RopeType type) noexcept {
@@ -119,16 +124,27 @@ double rope_attention_factor(const RopeConfig& rope) noexcept {
   return yarn_mscale(rope.factor, 1);
 }
 
+at::Tensor rope_frequencies(const RopeConfig& rope, int64_t head_dim, int64_t max_positions,
+                            const at::Device& device) {
+  if (rope.type == RopeType::None || by_sequence(rope)) return {};
+  const auto freqs = rope_inv_freq(rope, head_dim, max_positions, rope.dynamic_length);
+  return at::tensor(freqs, at::kFloat).to(device);
+}
+
 RopeTable rope_table(const RopeConfig& rope, int64_t head_dim, int64_t max_positions,
-                     const at::Tensor& positions, const std::vector<int64_t>& cu_seqlens) {
+                     const at::Tensor& positions, const std::vector<int64_t>& cu_seqlens,
+                     const at::Tensor& frequencies) {
   const at::NoGradGuard no_grad;
   const auto angles = [&](const at::Tensor& at_positions, int64_t length) {
-    const auto freqs = rope_inv_freq(rope, head_dim, max_positions, length);
-    const at::Tensor inv_freq = at::tensor(freqs, at::kFloat).to(positions.device());
+    at::Tensor inv_freq = frequencies;
+    if (!inv_freq.defined()) {
+      const auto freqs = rope_inv_freq(rope, head_dim, max_positions, length);
+      inv_freq = at::tensor(freqs, at::kFloat).to(positions.device());
+    }
     return at_positions.to(at::kFloat).unsqueeze(1) * inv_freq;
   };
   at::Tensor all;
-  if (rope.type == RopeType::Dynamic && rope.dynamic_length == 0) {
+  if (by_sequence(rope)) {
     std::vector<at::Tensor> parts;
     for (size_t i = 0; i + 1 < cu_seqlens.size(); ++i) {
       const at::Tensor own = positions.slice(0, cu_seqlens[i], cu_seqlens[i + 1]);

@@ -60,9 +60,15 @@ struct RopeTable {
   at::Tensor cos;
   at::Tensor sin;
 };
-/// `cu_seqlens` bounds the sequences: each takes its own length where the type depends on it.
+/// The frequencies as a tensor on a device, for tables of many batches; undefined where they depend
+/// on the sequence (rope_table then works them out).
+[[nodiscard]] at::Tensor rope_frequencies(const RopeConfig& rope, int64_t head_dim,
+                                          int64_t max_positions, const at::Device& device);
+/// `frequencies`, when defined, are rope_frequencies(). `cu_seqlens` bounds the sequences: each
+/// takes its own length where the type depends on it.
 [[nodiscard]] RopeTable rope_table(const RopeConfig& rope, int64_t head_dim, int64_t max_positions,
                                    const at::Tensor& positions,
-                                   const std::vector<int64_t>& cu_seqlens);
+                                   const std::vector<int64_t>& cu_seqlens,
+                                   const at::Tensor& frequencies = {});
 
 }  // namespace sluice

@@ -1,58 +1,30 @@
 #include "trainer/cuda/device.h"
 
+#include "dataflow/base/shared_library.h"
 #include "trainer/cuda/abi.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <array>
-#include <cstdlib>
 #include <vector>
 
 namespace sluice {
-namespace {
-
-constexpr const char* kFile = "libsluice_cuda.so";
-
-/// Folder of the running program, with a slash at its end; empty when the system does not say.
-std::string program_folder() {
-  std::array<char, 4096> buffer{};
-  const ssize_t size = readlink("/proc/self/exe", buffer.data(), buffer.size());
-  if (size <= 0) return {};
-  const std::string path(buffer.data(), static_cast<size_t>(size));
-  return path.substr(0, path.rfind('/') + 1);
-}
-
-std::vector<std::string> candidates(const std::string& path) {
-  if (!path.empty()) return {path};
-  if (const char* set = std::getenv("SLUICE_CUDA_LIBRARY"); set != nullptr && *set != '\0') {
-    return {set};
-  }
-  const std::string folder = program_folder();
-  return {folder + kFile, folder + "../lib/" + kFile};
-}
-
-}  // namespace
 
 Result<CudaLibrary> CudaLibrary::load(const std::string& path) {
-  std::string tried;
-  for (const std::string& candidate : candidates(path)) {
-    void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      tried += fmt::format("\n  {}", dlerror());
-      continue;
-    }
-    CudaLibrary library;
-    library.probe_ = dlsym(handle, "sluice_cuda_probe");
-    library.axpy_ = dlsym(handle, "sluice_cuda_axpy");
-    if (library.probe_ == nullptr || library.axpy_ == nullptr) {
-      return error(Code::FailedPrecondition, "{} is not the GPU library of this version",
-                   candidate);
-    }
-    return library;
+  const auto places = path.empty()
+                          ? SharedLibrary::places("libsluice_cuda.so", "SLUICE_CUDA_LIBRARY")
+                          : std::vector<std::string>{path};
+  const auto library = SharedLibrary::open(places);
+  if (!library.ok()) {
+    return error(Code::Unavailable, "no GPU library; build with a CUDA toolkit (preset cuda): {}",
+                 library.status().message());
   }
-  return error(Code::Unavailable,
-               "no GPU library; build with a CUDA toolkit (preset cuda). Tried:{}", tried);
+  CudaLibrary own;
+  own.probe_ = library->symbol("sluice_cuda_probe");
+  own.axpy_ = library->symbol("sluice_cuda_axpy");
+  if (own.probe_ == nullptr || own.axpy_ == nullptr) {
+    return error(Code::FailedPrecondition, "{} is not the GPU library of this version",
+                 library->path());
+  }
+  return own;
 }
 
 Result<DeviceInfo> CudaLibrary::probe() const {

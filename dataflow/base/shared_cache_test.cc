@@ -15,14 +15,16 @@ TEST(SharedCache, KeepsWhatWasUsedLastWithinItsWeight) {
   cache.put("a", boxed(1), 9);
   cache.put("b", boxed(2), 9);
   cache.put("c", boxed(3), 9);
-  ASSERT_NE(cache.find("a"), nullptr);  // now the latest
   const auto held = cache.find("b");
+  ASSERT_NE(cache.find("a"), nullptr);  // now the latest
   cache.put("d", boxed(4), 19);  // b and c make room
-  EXPECT_EQ(cache.size(), 2U);
-  EXPECT_EQ(*cache.find("a"), 1);
-  EXPECT_EQ(*cache.find("d"), 4);
+  ASSERT_EQ(cache.size(), 2U);
   EXPECT_EQ(cache.find("b"), nullptr);
   EXPECT_EQ(cache.find("c"), nullptr);
+  ASSERT_NE(cache.find("a"), nullptr);
+  EXPECT_EQ(*cache.find("a"), 1);
+  ASSERT_NE(cache.find("d"), nullptr);
+  EXPECT_EQ(*cache.find("d"), 4);
   EXPECT_EQ(*held, 2) << "lives on with its holder";
 }
 

@@ -109,6 +109,16 @@ TEST(DeviceExecutor, PreemptionAndForksShareTheBlocksRightly) {
   for (const auto& [own, other] : ids) expect_same({runner.done(own)}, {reference.done(other)});
 }
 
+TEST(DeviceExecutor, EnginesRefuseWhatADeviceDoesNotStore) {
+  const Transformer m = model();
+  VirtualClock clock;
+  EngineOptions o = on(plain_executor());
+  o.kv_format = KvFormat::Int8;
+  const auto engine = Engine::create(m, o, kVersion1, clock);
+  EXPECT_EQ(engine.status().code(), Code::InvalidArgument);
+  EXPECT_THAT(engine.status().message(), testing::HasSubstr("int8"));
+}
+
 /// Every value of every weight, to compare later.
 std::vector<at::Tensor> copies(const Parameters& weights) {
   std::vector<at::Tensor> out;

@@ -17,7 +17,7 @@ TEST(SharedCache, KeepsWhatWasUsedLastWithinItsWeight) {
   cache.put("c", boxed(3), 9);
   const auto held = cache.find("b");
   ASSERT_NE(cache.find("a"), nullptr);  // now the latest
-  cache.put("d", boxed(4), 19);  // b and c make room
+  cache.put("d", boxed(4), 19);         // b and c make room
   ASSERT_EQ(cache.size(), 2U);
   EXPECT_EQ(cache.find("b"), nullptr);
   EXPECT_EQ(cache.find("c"), nullptr);

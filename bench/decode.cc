@@ -20,7 +20,7 @@ constexpr int kRepeats = 3;
 constexpr int64_t kPrompt = 128;
 constexpr int32_t kNew = 128;
 
-std::string name_of(WeightFormat format) {
+const char* name_of(WeightFormat format) {
   return format == WeightFormat::Bf16 ? "bf16" : format == WeightFormat::Int8 ? "int8" : "fp32";
 }
 
@@ -96,8 +96,9 @@ Result<Report> run_decode_1(const BenchOptions& options) {
     const LlamaWork work = {.prompt = kPrompt,
                             .drawn = kNew,
                             .types = format == WeightFormat::Bf16 ? "bf16,f16" : "q8_0"};
-    ASSIGN_OR_RETURN(auto beside,
-                     beside_llama(options, work, name_of(format) + "_beside_llama", ours, 1));
+    ASSIGN_OR_RETURN(
+        auto beside,
+        beside_llama(options, work, fmt::format("{}_beside_llama", name_of(format)), ours, 1));
     report.push_back(std::move(beside));
   }
   return report;

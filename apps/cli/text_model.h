@@ -22,7 +22,7 @@ struct TextModelOptions {
   KvFormat kv = KvFormat::Fp32;
   std::string device = "cpu";  ///< or "cuda", "cuda:N"
   bool graphs = true;          ///< on a GPU, record steps that only decode
-  std::string speculate;       ///< as make_drafter reads it; empty: no drafter
+  std::string speculate{};     ///< as make_drafter reads it; empty: no drafter
 };
 
 /// A model with what it takes to speak with it: an engine, the tokenizer and the chat templates.

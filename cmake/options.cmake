@@ -23,5 +23,7 @@ if(SLUICE_CCACHE)
 endif()
 find_program(SLUICE_MOLD mold)
 if(SLUICE_MOLD)
-  add_link_options(-fuse-ld=mold)
+  # mold 1.10 begins the read-only part at a small .tbss, which lies in no mapped page: the loader then
+  # refuses the program ("cannot apply additional memory protection after relocation").
+  add_link_options(-fuse-ld=mold -Wl,-z,norelro)
 endif()

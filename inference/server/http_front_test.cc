@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 namespace sluice {
 namespace {
@@ -157,7 +159,10 @@ TEST_F(HttpFrontTest, IdleConnectionsMakeRoomWhenOthersAreTurnedAway) {
   const std::string request = "GET /get HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   EXPECT_THAT(ask(request), StartsWith("HTTP/1.1 503 "));
   bool served = false;
-  for (int i = 0; i < 2000 && !served; ++i) served = ask(request).starts_with("HTTP/1.1 200 ");
+  for (int i = 0; i < 12000 && !served; ++i) {  // a minute: their threads must run to notice
+    served = ask(request).starts_with("HTTP/1.1 200 ");
+    if (!served) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   EXPECT_TRUE(served);
 }
 

@@ -43,8 +43,8 @@ inline void round_group(const float* x, int64_t count, int16_t* out, float* fact
   }
 }
 
-void round_rows(const LinearWeights& w, const float* x, int64_t ldx, int64_t rows, int16_t* out,
-                float* factors) {
+inline void round_rows(const LinearWeights& w, const float* x, int64_t ldx, int64_t rows,
+                       int16_t* out, float* factors) {
   const int64_t groups = w.groups();
   const int64_t stride = RoundedRows::stride(w.in);
   for (int64_t r = 0; r < rows; ++r) {
@@ -176,8 +176,9 @@ void rounded_many(const LinearWeights& w, int64_t begin, int64_t end, const Roun
   }
 }
 
-void multiply_rounded(const LinearWeights& w, int64_t begin, int64_t end, const RoundedRows& x,
-                      int64_t rows, const float* bias, float* y, int64_t ldy) {
+inline void multiply_rounded(const LinearWeights& w, int64_t begin, int64_t end,
+                             const RoundedRows& x, int64_t rows, const float* bias, float* y,
+                             int64_t ldy) {
   const RoundedInputs in = {x.x, RoundedRows::stride(w.in), x.factors, w.groups()};
   const Outputs out = {y, ldy, bias, true};
   switch (rows) {

@@ -39,17 +39,16 @@ void parallel_rows(int64_t rows, int64_t grain, c10::function_ref<void(int64_t, 
   // An iterator over the row numbers runs on LibTorch's threads.
   at::Tensor numbers = at::arange(rows, at::kLong);
   auto iterator = at::TensorIterator::nullary_op(numbers);
+  const auto chunk = [&](char** data, const int64_t* strides, int64_t inner, int64_t outer) {
+    acquire_for_sanitizer();
+    for (int64_t i = 0; i < outer; ++i) {
+      const int64_t begin = *reinterpret_cast<const int64_t*>(data[0] + i * strides[1]);
+      f(begin, begin + inner);
+    }
+    release_to_sanitizer();
+  };
   release_to_sanitizer();
-  iterator.for_each(
-      [&](char** data, const int64_t* strides, int64_t inner, int64_t outer) {
-        acquire_for_sanitizer();
-        for (int64_t i = 0; i < outer; ++i) {
-          const int64_t begin = *reinterpret_cast<const int64_t*>(data[0] + i * strides[1]);
-          f(begin, begin + inner);
-        }
-        release_to_sanitizer();
-      },
-      grain);
+  iterator.for_each(chunk, grain);
   acquire_for_sanitizer();
 }
 

@@ -234,7 +234,7 @@ Status Session::unsaved() const {
 void Session::write_metrics(bool last) {
   const TimeNs now = clock_.now();
   if (!last && now < next_row_) return;
-  const double steps = control_.value("env_steps").value_or(0);
+  const double steps = control_.value("steps").value_or(0);
   if (steps == last_row_steps_ && !last) return;
   next_row_ = after(now, kRowEvery);
   last_row_steps_ = steps;
@@ -256,9 +256,9 @@ void Session::write_metrics(bool last) {
 void Session::show_progress(bool last) {
   if (!progress_) return;
   ProgressState state;
-  const double steps = control_.value("env_steps").value_or(0);
+  const double steps = control_.value("steps").value_or(0);
   state.steps = static_cast<int64_t>(steps);
-  state.steps_per_second = control_.value("env_steps_per_second").value_or(0);
+  state.steps_per_second = control_.value("steps_per_second").value_or(0);
   state.episode_return = control_.value("episode_return");
   state.staleness = control_.value("staleness");
   if (const auto version = control_.value("version"))
@@ -278,7 +278,7 @@ void Session::show_progress(bool last) {
 double Session::seconds() const { return static_cast<double>(clock_.now() - began_) * 1e-9; }
 
 std::string Session::summary() const {
-  const double steps = control_.value("env_steps").value_or(0);
+  const double steps = control_.value("steps").value_or(0);
   std::string text = fmt::format("{:.0f} steps in {:.2f} s", steps, seconds());
   if (const auto value = control_.value("episode_return"))
     text += fmt::format(", return {:.1f}", *value);

@@ -62,8 +62,9 @@ void LlmEngine::bind(ConfigBinder& b) {
           Range::between(1, 1024));
   b.field("speculate", speculate, "guess tokens ahead: ngram, suffix, jacobi, draft=, heads=");
   b.field("kv", kv, "how keys and values are stored: fp32, bf16 or int8; empty = as the weights");
-  b.field("weights", weights, "how weights are packed: fp32 is exact, bf16 and int8 are fast",
-          {{"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}});
+  b.field(
+      "weights", weights, "how weights are packed: fp32 is exact, bf16 and int8 are fast",
+      {{"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}});
 }
 
 void LlmEngine::check(std::vector<std::string>& problems) const {

@@ -56,7 +56,8 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.executor = executor;
   if (!executor) {  // a device keeps keys and values as its weights
     engine.kv_format = options.kv;
-    engine.linear = packed_weights(options.weights);  // a device multiplies by them in their own type
+    engine.linear =
+        packed_weights(options.weights);  // a device multiplies by them in their own type
   }
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =

@@ -35,7 +35,9 @@ struct Resolver {
 
   Result<Program> first_pass() {
     keys.recipe = recipe.name();
-    if (!options.env.empty()) RETURN_IF_ERROR(recipe.choose_env(options.env).with_context("--env"));
+    for (const auto& [what, value] : options.choices) {
+      RETURN_IF_ERROR(recipe.choose(what, value).with_context("--" + what));
+    }
     ConfigBinder own;
     bind_own(own);
     own.skip_unknown();

@@ -17,6 +17,7 @@ struct Rollout {
   std::vector<int64_t> tokens;
   std::vector<float> logprobs;       ///< of the distribution each token was drawn from
   std::vector<VersionRun> versions;  ///< who drew them
+  float entropy = 0;                 ///< mean over tokens, nats, of softmax(logits / temperature)
   bool truncated = false;            ///< cut off by the limit of tokens
   std::string text;                  ///< what was judged
   Score score;

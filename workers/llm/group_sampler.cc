@@ -7,7 +7,8 @@
 namespace sluice {
 
 void GroupSampler::bind(ConfigBinder& b) {
-  b.field("group", group, "completions of a prompt", Range::between(1, SamplingParams::kMaxSamples));
+  b.field("group", group, "completions of a prompt",
+          Range::between(1, SamplingParams::kMaxSamples));
   b.field("in_flight", in_flight, "groups under way at once, at most", Range::between(1, 1 << 20));
   b.field("retries", retries, "of a question whose server was lost or late",
           Range::between(0, 1000));
@@ -39,11 +40,10 @@ GroupSamplerWorker::GroupSamplerWorker(const GroupSampler& spec, WorkerContext& 
       generate_(std::move(generate)),
       judge_(std::move(judge)),
       groups_(std::move(groups)),
-      groups_total_(context.metrics().counter("sluice_groups_total", "Groups handed out.",
-                                              context.labels())),
-      rollouts_total_(context.metrics().counter("sluice_rollouts_total",
-                                                "Completions in groups handed out.",
-                                                context.labels())),
+      groups_total_(
+          context.metrics().counter("sluice_groups_total", "Groups handed out.", context.labels())),
+      rollouts_total_(context.metrics().counter(
+          "sluice_rollouts_total", "Completions in groups handed out.", context.labels())),
       tokens_total_(context.metrics().counter("sluice_rollout_tokens_total",
                                               "Tokens of these completions.", context.labels())),
       failed_total_(context.metrics().counter(
@@ -93,8 +93,8 @@ Result<bool> GroupSamplerWorker::again(Work& work, const Status& status, std::st
   const Code code = status.code();
   if (code != Code::Unavailable && code != Code::DeadlineExceeded) return false;
   if (++work.attempts > spec_.retries) {
-    return Status(code, fmt::format("{} did not answer {} times: {}", whom, work.attempts,
-                                    status.message()));
+    return Status(
+        code, fmt::format("{} did not answer {} times: {}", whom, work.attempts, status.message()));
   }
   asked_again_.add();
   return true;
@@ -131,6 +131,9 @@ void GroupSamplerWorker::take_samples(Group& group, Completion&& done) const {
     rollout.logprobs = std::move(sample.logprobs);
     rollout.versions = std::move(sample.versions);
     rollout.text = std::move(sample.text);
+    for (const float h : sample.entropies) {
+      rollout.entropy += h / static_cast<float>(sample.entropies.size());
+    }
     rollout.truncated = sample.reason == FinishReason::Length;
     if (sample.reason != FinishReason::Stop && !rollout.truncated) {
       rollout.score.failed = true;
@@ -181,15 +184,12 @@ bool GroupSamplerWorker::hand_out() {
   bool any = false;
   while (!finished_.empty()) {
     std::shared_ptr<const Group> group = finished_.front();
-    const VersionSpan versions = group->versions;
-    const Group& content = *group;
-    const int64_t number = content.prompt.number;
     std::shared_ptr<const Group> out = group;
-    const PutResult result = groups_.try_put(out, versions);
+    const PutResult result = groups_.try_put(out, group->versions);
     if (result == PutResult::Full) break;
     any = true;
     finished_.pop_front();
-    mark_done(number);
+    mark_done(group->prompt.number);
     if (result != PutResult::Accepted) continue;  // the stream has counted it
     groups_total_.add();
     for (const Rollout& rollout : group->rollouts) {

@@ -46,7 +46,7 @@ Result<StepResult> JudgeWorker::step() {
 Scores JudgeWorker::judge(const JudgeRequest& request) {
   Scores out;
   const auto problem =
-      task_->problem(request.held_out ? Split::HeldOut : Split::Train, request.problem);
+      task_->problem(request.held_out ? Split::Eval : Split::Train, request.problem);
   for (size_t i = 0; i < request.answers.size(); ++i) {
     if (problem.ok()) {
       out.scores.push_back(score(*problem, request.answers[i], static_cast<int64_t>(i)));

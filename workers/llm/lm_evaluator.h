@@ -43,7 +43,8 @@ struct LmEvaluator {
 
 /// Asks the engine that also serves the training, ahead of it, with draws that are the same in
 /// every evaluation. A score belongs to one version: an evaluation that newer weights cut in two is
-/// begun again.
+/// begun again, twice at most; then it counts for the oldest version that had a part in it. When
+/// the run drains, the last version is scored before the engine goes.
 class LmEvaluatorWorker final : public Worker {
  public:
   LmEvaluatorWorker(const LmEvaluator& spec, std::vector<std::vector<int64_t>> prompts,
@@ -90,6 +91,7 @@ class LmEvaluatorWorker final : public Worker {
   int64_t next_generation_ = 0;
   int64_t next_judgement_ = 0;
   int64_t next_due_ = 0;
+  int64_t cuts_ = 0;  ///< of this evaluation, by newer weights
   VersionTag last_scored_;
 };
 

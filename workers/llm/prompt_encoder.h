@@ -1,5 +1,5 @@
 #pragma once
-#include "envs/text/text_task.h"
+#include "envs/text/task.h"
 #include "models/io/chat/model_templates.h"
 #include "models/tokenizer/tokenizer.h"
 

@@ -4,6 +4,7 @@
 #include "dataflow/graph/ports.h"
 #include "dataflow/graph/worker_context.h"
 #include "dataflow/types/prompt.h"
+#include "envs/text/prompt_order.h"
 #include "workers/llm/prompt_encoder.h"
 #include "workers/llm/task_config.h"
 

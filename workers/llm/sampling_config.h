@@ -15,7 +15,8 @@ struct SamplingConfig {
   double min_p = 0;
 
   void bind(ConfigBinder& b) {
-    b.field("max_tokens", max_tokens, "tokens of a completion, at most", Range::between(1, 1 << 20));
+    b.field("max_tokens", max_tokens, "tokens of a completion, at most",
+            Range::between(1, 1 << 20));
     b.field("temperature", temperature, "divides the logits, when sampling and when training",
             Range::between(0.01, 100));
     b.field("top_k", top_k, "draw from the k most likely tokens; 0 = all", Range::at_least(0));

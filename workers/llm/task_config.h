@@ -1,6 +1,6 @@
 #pragma once
 #include "dataflow/base/config.h"
-#include "envs/text/text_task.h"
+#include "envs/text/registry.h"
 
 #include <cstdint>
 #include <memory>
@@ -13,8 +13,7 @@ namespace sluice {
 struct TaskConfig {
   std::string name = "arithmetic";
   int64_t difficulty = 1;
-  int64_t seed = 1;       ///< of the problems, and of which of them are held out
-  std::string data = "";  ///< file of a dataset task
+  int64_t seed = 1;  ///< of the problems, and of which of them are held out
 
   void bind(ConfigBinder& b);
   [[nodiscard]] TextTaskOptions options() const;

@@ -10,7 +10,12 @@
 #include "workers/llm/prompt_source.h"
 #include "workers/llm_engine.h"
 
+#include <chrono>
+
 namespace sluice {
+
+using namespace std::chrono_literals;
+
 namespace {
 
 /// A model that is to be had by name is had: the first run of a new user is one command.

@@ -1,5 +1,6 @@
 #pragma once
 #include "apps/run/recipe.h"
+#include "inference/kernels/linear_kernels.h"
 #include "workers/llm/group_learner.h"
 #include "workers/llm/sampling_config.h"
 #include "workers/llm/task_config.h"

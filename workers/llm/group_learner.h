@@ -1,6 +1,7 @@
 #pragma once
 #include "algorithms/llm/policy_loss.h"
 #include "algorithms/ops/advantages.h"
+#include "dataflow/base/clock.h"
 #include "dataflow/types/rollout.h"
 #include "trainer/lm/lm_learner.h"
 #include "workers/batch_learner.h"

@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace sluice {
@@ -109,7 +110,15 @@ at::Tensor Transformer::embed(const PackedBatch& batch) const {
   return h;
 }
 
+bool continues_sequences(const TransformerConfig& config) noexcept {
+  const auto attends = [](const LayerConfig& l) { return l.mixer == MixerKind::Attention; };
+  return std::all_of(config.layers.begin(), config.layers.end(), attends) &&
+         !rope_by_sequence(config.rope);
+}
+
 at::Tensor Transformer::forward(const PackedBatch& batch, KvCache* cache) const {
+  SLUICE_CHECK(batch.parents.empty() || continues_sequences(config_))
+      << "a layer of this model needs every sequence whole";
   std::optional<RopeTable> rope;
   if (config_.rope.type != RopeType::None) {
     rope = rope_table(config_.rope, config_.head_dim, config_.max_positions, batch.positions,

@@ -55,4 +55,8 @@ class Transformer {
   std::unique_ptr<Blocks> blocks_;
 };
 
+/// Whether sequences of a batch may have parents: not when a layer carries a state from token to
+/// token, nor when rotary frequencies depend on each sequence's length.
+[[nodiscard]] bool continues_sequences(const TransformerConfig& config) noexcept;
+
 }  // namespace sluice

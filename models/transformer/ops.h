@@ -49,7 +49,7 @@ class AttentionOp {
  public:
   virtual ~AttentionOp() = default;
   /// q [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim], causal inside each sequence
-  /// of the batch -> [tokens, heads, head_dim].
+  /// of the batch -> [tokens, heads, head_dim]. Sequences with a parent come without a cache.
   [[nodiscard]] virtual at::Tensor apply(const AttentionSpec& spec, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v,
                                          const PackedBatch& batch, KvCache* cache) const = 0;

@@ -28,6 +28,9 @@ class LinearOp {
   /// Unless overridden, each is applied alone.
   [[nodiscard]] virtual at::Tensor apply_group(std::span<const Linear> layers,
                                                const at::Tensor& x) const;
+  /// Rows `ids` (int64 [..]) of an embedding [vocabulary, width] -> [.., width]. Unless overridden,
+  /// as it is defined.
+  [[nodiscard]] virtual at::Tensor embed(const at::Tensor& weight, const at::Tensor& ids) const;
 };
 
 /// What one layer's attention is, apart from its tensors.

@@ -58,6 +58,20 @@ class Product : public torch::autograd::Function<Product> {
   }
 };
 
+class Lookup : public torch::autograd::Function<Lookup> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const at::Tensor& ids) {
+    ctx->save_for_backward({weight, ids});
+    return at::embedding(weight, ids);
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    saved[0].grad().index_add_(0, saved[1].flatten(), grads[0].reshape({-1, grads[0].size(-1)}));
+    return {at::Tensor(), at::Tensor()};
+  }
+};
+
 }  // namespace
 
 at::Tensor AccumulatingLinearOp::apply(const Linear& layer, const at::Tensor& x) const {
@@ -88,6 +102,10 @@ at::Tensor AccumulatingLinearOp::apply_group(std::span<const Linear> layers,
     if (!end_to_end) return LinearOp::apply_group(layers, x);
   }
   return Product::apply(x, at::TensorList(weights), at::TensorList(biases));
+}
+
+at::Tensor AccumulatingLinearOp::embed(const at::Tensor& weight, const at::Tensor& ids) const {
+  return collects(weight) ? Lookup::apply(weight, ids) : PlainLinearOp::embed(weight, ids);
 }
 
 }  // namespace sluice

@@ -13,6 +13,7 @@ class AccumulatingLinearOp final : public PlainLinearOp {
   [[nodiscard]] at::Tensor apply(const Linear& layer, const at::Tensor& x) const override;
   [[nodiscard]] at::Tensor apply_group(std::span<const Linear> layers,
                                        const at::Tensor& x) const override;
+  [[nodiscard]] at::Tensor embed(const at::Tensor& weight, const at::Tensor& ids) const override;
 };
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
 #pragma once
+#include "models/transformer/lora/lora.h"
 #include "models/transformer/model.h"
 #include "trainer/lm/flat_parameters.h"
 #include "trainer/lm/group_batch.h"
@@ -6,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,12 +19,22 @@ namespace sluice {
 struct MicroOutputs {
   at::Tensor logprob;  ///< of each token under the sampling distribution, differentiable
   at::Tensor entropy;  ///< of that distribution in nats, differentiable; undefined unless asked for
+  at::Tensor value;    ///< what follows is worth, before the token is known, differentiable;
+                       ///< undefined without a value head
   at::Tensor sequence;  ///< int64: number of the token's response within the micro-batch, 0..
 };
 
 /// The loss of the groups numbered in `groups` (as they were given to step()): a sum that is
 /// already divided by the denominator of the whole step, so that micro-batches add.
 using MicroLoss = std::function<at::Tensor(const MicroOutputs&, std::span<const size_t> groups)>;
+
+/// Where the seconds of a step went.
+struct LmStepTimes {
+  double forward = 0;  ///< packing, the model, log-probs
+  double loss = 0;     ///< the caller's
+  double backward = 0;
+  double update = 0;  ///< gradients zeroed, their norm, AdamW
+};
 
 /// What a step did. Sums and counts are over all its micro-batches.
 struct LmStepStats {
@@ -35,6 +47,7 @@ struct LmStepStats {
   int64_t micro_batches = 0;
   int64_t rows = 0;             ///< token rows that went through the model
   int64_t response_tokens = 0;  ///< scored
+  LmStepTimes seconds;
 };
 
 /// Trains a language model in one process: fp32 masters in one flat buffer, AdamW with clipping of
@@ -46,10 +59,15 @@ struct LmStepStats {
 ///   ASSIGN_OR_RETURN(LmStepStats stats, learner->step(groups, loss));
 class LmLearner {
  public:
-  /// Trains all parameters of a model with a language head; they are moved into the learner's
-  /// buffer (in fp32), so every copy of the model's Parameters follows. InvalidArgument when the
-  /// config does not hold together or the model cannot be trained.
+  /// Trains all parameters of a model with a language head, or of a critic with a value head (then
+  /// only MicroOutputs::value is there); they are moved into the learner's buffer (in fp32), so
+  /// every copy of the model's Parameters follows. InvalidArgument when the config does not hold
+  /// together, FailedPrecondition when the model cannot be trained. A model with a way of its own
+  /// to multiply keeps it; PlainLinearOp is replaced by AccumulatingLinearOp.
   static Result<std::unique_ptr<LmLearner>> create(Transformer model,
+                                                   const LmLearnerConfig& config);
+  /// Trains the adapters of a model instead, which stays as it is.
+  static Result<std::unique_ptr<LmLearner>> create(Transformer model, LoraSet lora,
                                                    const LmLearnerConfig& config);
   ~LmLearner();
 
@@ -57,6 +75,8 @@ class LmLearner {
   /// token), without gradients: what old and reference log-probs are made of. InvalidArgument when
   /// a group cannot be scored or is longer than the token budget (named by its number).
   Result<std::vector<at::Tensor>> logprobs(std::span<const TrainSequence> groups) const;
+  /// The values of the same tokens. FailedPrecondition without a value head.
+  Result<std::vector<at::Tensor>> values(std::span<const TrainSequence> groups) const;
 
   /// One step over all groups. Errors leave the weights as they were.
   Result<LmStepStats> step(std::span<const TrainSequence> groups, const MicroLoss& loss,
@@ -79,6 +99,9 @@ class LmLearner {
  private:
   struct Impl;
   explicit LmLearner(std::unique_ptr<Impl> impl);
+  static Result<std::unique_ptr<LmLearner>> create_with(Transformer model,
+                                                        std::optional<LoraSet> lora,
+                                                        const LmLearnerConfig& config);
   std::unique_ptr<Impl> impl_;
 };
 

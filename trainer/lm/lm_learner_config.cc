@@ -22,6 +22,7 @@ void LmLearnerConfig::bind(ConfigBinder& b) {
   b.field("temperature", temperature, "divides the logits, as when the responses were sampled",
           Range::at_least(1e-6));
   b.field("share_prompts", share_prompts, "train the responses of a prompt on one copy of it");
+  b.field("value_head", value_head, "train a value head on the model's last hidden state, from 0");
   b.field("recompute", recompute, "keep only the input of each layer for the backward pass");
 }
 

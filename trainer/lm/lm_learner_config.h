@@ -16,6 +16,7 @@ struct LmLearnerConfig {
   int64_t token_budget = 2048;             ///< most token rows of a micro-batch
   double temperature = 1;                  ///< that the responses were sampled with
   bool share_prompts = true;  ///< responses of a group continue one copy of their prompt
+  bool value_head = false;    ///< a critic on the same trunk: one number per response token
   bool recompute = false;     ///< keep each layer's input only and run it again backwards
 
   void bind(ConfigBinder& b);

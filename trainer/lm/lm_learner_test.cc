@@ -1,6 +1,7 @@
 #include "trainer/lm/lm_learner.h"
 
 #include "models/transformer/golden_support.h"
+#include "models/transformer/lora/model_layers.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -281,6 +282,101 @@ TEST(LmLearner, DecaysMatricesAndLeavesNormsAlone) {
           << entry.name;
     }
   }
+}
+
+TEST(LmLearner, RecomputesLayersWithTheSameGradient) {
+  std::vector<std::vector<at::Tensor>> results;
+  for (const bool again : {true, false}) {
+    LmLearnerConfig config = fast();
+    config.recompute = again;
+    const auto learner = learner_of(config);
+    ASSERT_TRUE(learner->step(kGroups, cross_entropy).ok());
+    results.push_back(weights(*learner));
+  }
+  EXPECT_EQ(distance(results[0], results[1]), 0);
+}
+
+TEST(LmLearner, MakesLogitsAgainWithTheSameGradient) {
+  std::vector<std::vector<at::Tensor>> results;
+  for (const int64_t keep : {0, 1 << 20}) {
+    LmLearnerConfig config = fast();
+    config.keep_logits = keep;
+    const auto learner = learner_of(config);
+    ASSERT_TRUE(learner->step(kGroups, cross_entropy, true).ok());
+    results.push_back(weights(*learner));
+  }
+  EXPECT_EQ(distance(results[0], results[1]), 0);
+}
+
+TEST(LmLearner, TrainsAdaptersAndLeavesTheModelAlone) {
+  Transformer model = tiny();
+  const Parameters parameters = model.parameters();
+  const at::Tensor q = parameters.at("model.layers.0.self_attn.q_proj.weight").clone();
+  LoraConfig config;
+  config.rank = 4;
+  config.targets.pattern = LoraConfig::kAllLinear;
+  auto lora = LoraSet::create(config, lora_layers(model), RandomKey(1));
+  ASSERT_TRUE(lora.ok()) << lora.status().to_string();
+  for (const bool recompute : {false, true}) {
+    LmLearnerConfig settings = fast();
+    settings.recompute = recompute;
+    auto fresh = LoraSet::create(config, lora_layers(model), RandomKey(1));
+    auto learner = LmLearner::create(tiny(), *fresh, settings);
+    ASSERT_TRUE(learner.ok()) << learner.status().to_string();
+    EXPECT_EQ((*learner)->parameters().size(), fresh->parameters().size());
+    double first = 0, last = 0;
+    for (int i = 0; i < 20; ++i) {
+      const auto stats = (*learner)->step(kGroups, cross_entropy);
+      ASSERT_TRUE(stats.ok()) << stats.status().to_string();
+      if (i == 0) first = stats->loss;
+      last = stats->loss;
+    }
+    EXPECT_LT(last, first - 0.5);
+    EXPECT_GT(fresh->adapters().begin()->second.b.abs().max().item<double>(), 0);
+    EXPECT_TRUE(at::equal(
+        (*learner)->model().parameters().at("model.layers.0.self_attn.q_proj.weight"), q));
+  }
+}
+
+TEST(LmLearner, TrainsAValueHeadBesideThePolicy) {
+  LmLearnerConfig config = fast();
+  config.value_head = true;
+  const auto learner = learner_of(config);
+  const auto before = learner->values(kGroups);
+  ASSERT_TRUE(before.ok()) << before.status().to_string();
+  EXPECT_EQ((*before)[1].numel(), 6);
+  EXPECT_EQ((*before)[1].abs().max().item<double>(), 0);
+  const auto towards_two = [](const MicroOutputs& out, std::span<const size_t>) {
+    return (out.value - 2).square().sum() / kTokens;
+  };
+  double last = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto stats = learner->step(kGroups, towards_two);
+    ASSERT_TRUE(stats.ok());
+    last = stats->loss;
+  }
+  EXPECT_LT(last, 0.2);
+  const auto after = learner->values(kGroups);
+  EXPECT_NEAR((*after)[0].mean().item<double>(), 2, 0.5);
+  EXPECT_EQ(learner_of(fast())->values(kGroups).status().code(), Code::FailedPrecondition);
+}
+
+TEST(LmLearner, TrainsACriticOfItsOwn) {
+  TransformerConfig config = tiny().config();
+  config.head = HeadKind::Value;
+  Transformer critic(config, Parameters::random(config, RandomKey(3)));
+  auto learner = LmLearner::create(std::move(critic), fast());
+  ASSERT_TRUE(learner.ok()) << learner.status().to_string();
+  EXPECT_EQ((*learner)->logprobs(kGroups).status().code(), Code::FailedPrecondition);
+  const auto loss = [](const MicroOutputs& out, std::span<const size_t>) {
+    EXPECT_FALSE(out.logprob.defined());
+    return (out.value - 1).square().sum() / kTokens;
+  };
+  const auto first = (*learner)->step(kGroups, loss);
+  ASSERT_TRUE(first.ok());
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE((*learner)->step(kGroups, loss).ok());
+  const auto last = (*learner)->step(kGroups, loss);
+  EXPECT_LT(last->loss, first->loss / 2);
 }
 
 TEST(LmLearner, NamesWhatItCannotTrainOn) {

@@ -4,6 +4,7 @@
 #include "models/transformer/tree_attention.h"
 
 #include "dataflow/base/aligned.h"
+#include "dataflow/base/result.h"
 #include "models/transformer/parallel_rows.h"
 #include "models/transformer/tree_attention_kernels.h"
 

@@ -20,7 +20,7 @@ constexpr double kMaxDegree = 200;
 constexpr double kMaxBits = 20000;
 constexpr double kMaxExponent = 1000;
 constexpr int kDigits = 40;
-constexpr double kTolerance = 1e-6;
+constexpr double kTolerance = 2e-6;
 
 // How large a polynomial can get when it is multiplied out.
 struct Extent {

@@ -45,4 +45,4 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/SluiceConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(EXPORT SluiceTargets NAMESPACE Sluice:: DESTINATION ${_package})
 install(FILES ${PROJECT_BINARY_DIR}/SluiceConfig.cmake ${PROJECT_BINARY_DIR}/SluiceConfigVersion.cmake
-  cmake/FindCAF.cmake cmake/FindHttplib.cmake cmake/FindPCRE2.cmake cmake/FindxxHash.cmake cmake/torch_targets.cmake DESTINATION ${_package})
+  cmake/FindCAF.cmake cmake/FindHttplib.cmake cmake/FindPCRE2.cmake cmake/FindGiNaC.cmake cmake/FindxxHash.cmake cmake/torch_targets.cmake DESTINATION ${_package})

@@ -2,6 +2,9 @@
 
 #include "dataflow/base/nearest.h"
 #include "envs/text/arithmetic.h"
+#include "envs/text/countdown.h"
+#include "envs/text/knights_and_knaves.h"
+#include "envs/text/simple_tasks.h"
 
 #include <map>
 
@@ -14,6 +17,14 @@ using TaskTable = std::map<std::string, TextTaskFactory, std::less<>>;
 TaskTable& task_table() {
   static TaskTable table{
       {"arithmetic", ArithmeticTask::make},
+      {"comparison", make_generated<ComparisonTask>},
+      {"countdown", make_generated<CountdownTask>},
+      {"digit_count", make_generated<DigitCountTask>},
+      {"knights_and_knaves", make_generated<KnightsAndKnavesTask>},
+      {"letter_count", make_generated<LetterCountTask>},
+      {"string_reverse", make_string_task<StringTask::Kind::Reverse>},
+      {"string_sort", make_string_task<StringTask::Kind::Sort>},
+      {"string_upper", make_string_task<StringTask::Kind::Upper>},
   };
   return table;
 }

@@ -148,7 +148,11 @@ Result<Program> group_program(const std::string& name, const GroupSettings& s) {
   Placement p;
   p.put("trainer", 1).threads(s.threads);
   p.put("engine", 1).threads(s.threads);
-  return Program{std::move(g), std::move(p), s.updates > 0 ? s.updates : -1};
+  Program program{std::move(g), std::move(p)};
+  if (s.updates > 0) program.max_steps = s.updates;
+  program.step_deadline = 600;  // an update is one step
+  program.grace = 120;
+  return program;
 }
 
 std::unique_ptr<Recipe> make_grpo_recipe() {

@@ -55,12 +55,13 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
                0, 65535)
       ->option_text("PORT");
   seconds(app.add_option("--step-deadline", options.step_deadline,
-                         "seconds one step of a worker may take before it counts as hung (default "
-                         "60; 0 = any)"),
+                         "seconds one step of a worker may take before it counts as hung (0 = any; "
+                         "default 60, for language models 600)"),
           0)
       ->option_text("SECONDS");
   seconds(
-      app.add_option("--grace", options.grace, "seconds an orderly shutdown may take (default 10)"),
+      app.add_option("--grace", options.grace, "seconds an orderly shutdown may take (default 10, for "
+                                             "language models 120)"),
       0, true)
       ->option_text("SECONDS");
   app.add_flag("--quiet", options.quiet, "print no progress");

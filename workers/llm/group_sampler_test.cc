@@ -108,6 +108,9 @@ TEST_F(GroupSamplerTest, AGroupHasEveryCompletionWithItsScoreAndVersions) {
     EXPECT_FALSE(rollout.truncated);
   }
   EXPECT_EQ(items[0].info.versions.oldest, version(4));
+  EXPECT_EQ(bench_.metric("sluice_groups_total"), 1);
+  EXPECT_EQ(bench_.metric("sluice_rollouts_total"), 3);
+  EXPECT_EQ(bench_.metric("sluice_rollout_tokens_total"), 6);
 }
 
 TEST_F(GroupSamplerTest, DrawsDependOnTheNumberOfThePromptOnly) {

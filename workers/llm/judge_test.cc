@@ -73,6 +73,7 @@ TEST(JudgeWorker, ARewardThatThrowsOrIsNotFiniteFailsThatAnswerAlone) {
   EXPECT_TRUE(scores[2].failed);
   EXPECT_EQ(scores[2].why, "the reward is nan");
   EXPECT_EQ(bench.metric("sluice_judge_failures_total"), 2);
+  EXPECT_EQ(bench.metric("sluice_judge_answers_total"), 3);
 }
 
 TEST(JudgeWorker, AProblemThatIsNotThereFailsAllItsAnswers) {

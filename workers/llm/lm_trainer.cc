@@ -5,6 +5,7 @@
 #include "models/transformer/loading.h"
 
 #include <ATen/Parallel.h>
+#include <malloc.h>
 
 #include <algorithm>
 
@@ -39,6 +40,9 @@ void LmTrainer::check(std::vector<std::string>& problems) const {
 }
 
 Result<std::unique_ptr<Worker>> LmTrainer::make(WorkerContext& context) const {
+  // Activations come and go by the gigabyte: pages that were faulted in once stay.
+  mallopt(M_MMAP_THRESHOLD, 1 << 25);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   static_cast<void>(at::get_num_threads());  // the first call undoes an earlier setting
   at::set_num_threads(static_cast<int>(context.threads()));
   ASSIGN_OR_RETURN(auto learner, load_learner(model, algorithm.learner));

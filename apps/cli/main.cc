@@ -42,6 +42,7 @@ int command(int argc, char** argv) {
   add_run_command(app, exit_code);
   add_list_command(app, exit_code);
   add_eval_command(app, exit_code);
+  add_export_command(app, exit_code);
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_generate_command(app, exit_code);

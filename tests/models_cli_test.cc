@@ -159,6 +159,36 @@ TEST_F(ModelsCli, ClosedAndFullStreamsDoNoHarm) {
   EXPECT_THAT(full.err, HasSubstr("cannot write to standard output"));
 }
 
+TEST_F(ModelsCli, EveryCharacterComesBackNulToo) {
+  write_text(dir_ / "text", std::string("a\0b", 3));
+  const Ended ids =
+      shell(std::string("tokenize '") + kFolder + "' --ids-only < '" + (dir_ / "text") + "'");
+  ASSERT_EQ(ids.code, 0) << ids.err;
+  const Ended text = run({"tokenize", kFolder, "--decode", ids.out.substr(0, ids.out.size() - 1)});
+  EXPECT_EQ(text.out, std::string("a\0b\n", 4));
+}
+
+TEST_F(ModelsCli, NothingIsReadInsteadOfAnEmptyListAndFoldersAreNoText) {
+  const Ended none = shell(std::string("tokenize '") + kFolder + "' --decode '' < /");
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_EQ(none.out, "\n");
+  const Ended folder = shell(std::string("tokenize '") + kFolder + "' < /");
+  EXPECT_EQ(folder.code, 1);
+  EXPECT_THAT(folder.err, HasSubstr("cannot read standard input"));
+}
+
+TEST_F(ModelsCli, NamesInAFileDoNotReachTheTerminalAsCommands) {
+  const std::string model = dir_ / "model";
+  fs::copy(kFolder, model, fs::copy_options::recursive);
+  std::string header = R"({"a\u001b[2Jb":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
+  const uint64_t length = header.size();
+  header.insert(0, reinterpret_cast<const char*>(&length), sizeof(length));
+  write_text(model + "/model.safetensors", header + std::string(4, '\0'));
+  const Ended end = run({"inspect", model});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("a?[2Jb"));
+}
+
 TEST_F(ModelsCli, TextThatIsNotUtf8IsReplacedOrQuoted) {
   EXPECT_EQ(run({"tokenize", kFolder, "a\xff", "--ids-only"}).out,
             run({"tokenize", kFolder, "a\xef\xbf\xbd", "--ids-only"}).out);

@@ -20,6 +20,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace sluice {
 namespace {
@@ -407,6 +408,26 @@ TEST(GgufTokenizer, SentencePieceScoresBecomeMerges) {
   EXPECT_EQ(tokenizer->at("model").at("byte_fallback"), true);
   EXPECT_EQ(tokenizer->at("post_processor").at("single").at(0).at("SpecialToken").at("id"), "<s>");
   EXPECT_EQ(tokenizer->at("added_tokens").size(), 2U);
+}
+
+TEST(GgufTokenizer, PiecesThatMakeEndlessMergesAreRefused) {
+  // All parts of one text: each can be cut everywhere.
+  std::string text;
+  for (uint32_t i = 0; i < 100; ++i) text += static_cast<char>('a' + i * i * i % 23);
+  std::set<std::string> parts;
+  for (size_t begin = 0; begin < text.size(); ++begin) {
+    for (size_t size = 1; size <= text.size() - begin; ++size) {
+      parts.insert(text.substr(begin, size));
+    }
+  }
+  std::vector<std::string> words(parts.begin(), parts.end());
+  const size_t count = words.size();
+  const auto header =
+      header_with({{"tokenizer.ggml.model", internal::gguf_string("llama")},
+                   {"tokenizer.ggml.tokens", array_of(GgufType::String, std::move(words), {}, {})},
+                   {"tokenizer.ggml.scores",
+                    array_of(GgufType::F32, {}, {}, std::vector<double>(count, 0.0))}});
+  EXPECT_THAT(gguf_tokenizer(header).status().message(), HasSubstr("make more than"));
 }
 
 TEST(GgufTokenizer, PreTokenizersKeepTheirDigits) {

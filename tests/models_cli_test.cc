@@ -126,6 +126,27 @@ TEST_F(ModelsCli, FilesThatLieAreOneLine) {
               HasSubstr("duplicate key 'role'"));
 }
 
+TEST_F(ModelsCli, ATemplateThatFailsNamesItsModelAndLine) {
+  const std::string model = dir_ / "model";
+  fs::copy(kFolder, model, fs::copy_options::recursive);
+  write_text(model + "/chat_template.jinja", "a\n{{ foo(1) }}");
+  write_text(dir_ / "m.json", R"([{"role": "user", "content": "x"}])");
+  EXPECT_THAT(refusal({"chat-template", model, dir_ / "m.json"}),
+              HasSubstr(model + ": chat template line 2: 'foo'"));
+  write_text(dir_ / "m.json", "5");
+  EXPECT_THAT(refusal({"chat-template", model, dir_ / "m.json"}), HasSubstr("m.json: neither"));
+}
+
+TEST_F(ModelsCli, WeightsOfWholeNumbersAreNoWeights) {
+  const std::string model = dir_ / "whole";
+  fs::copy(kFolder, model, fs::copy_options::recursive);
+  std::string weights = read_text(model + "/model.safetensors");
+  weights.replace(weights.find("\"BF16\""), 6, "\"I16\" ");
+  write_text(model + "/model.safetensors", weights);
+  EXPECT_THAT(refusal({"generate", model, "x"}), HasSubstr("is I16 in the checkpoint"));
+  EXPECT_THAT(refusal({"convert", model, dir_ / "whole.gguf"}), HasSubstr("is I16, not floating"));
+}
+
 TEST_F(ModelsCli, ADeviceThatIsNotThereIsOneLine) {
   EXPECT_THAT(refusal({"generate", kFolder, "x", "--device", "gpu"}), HasSubstr("cpu, cuda or"));
   const Ended end = sluice({"serve", kFolder, "--device", "cuda:1"}, 60,

@@ -20,6 +20,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 
 namespace sluice {
@@ -218,6 +219,36 @@ TEST_F(Checkpoints, WhatAGgufFileCannotSayIsRefused) {
       HasSubstr("'beta_fast' 16.0"));
   EXPECT_THAT(said({{"model_type", "qwen2"}, {"use_sliding_window", true}}),
               HasSubstr("use_sliding_window"));
+}
+
+TEST_F(Checkpoints, TokenizersThatAGgufFileWouldChangeAreRefused) {
+  const auto said = [&](const std::function<void(json&)>& change) {
+    const std::string folder = path("changed");
+    fs::remove_all(folder);
+    fs::copy(testdata("tiny_llama"), folder);
+    json tokenizer = *read_json(folder + "/tokenizer.json");
+    change(tokenizer);
+    std::ofstream(folder + "/tokenizer.json") << tokenizer.dump();
+    const std::string target = path("changed.gguf");
+    fs::remove(target);
+    const Status status = convert_to_gguf(*open(folder), target, StoredType::F32);
+    return status.ok() ? "accepted" : status.message();
+  };
+  EXPECT_EQ(said([](json&) {}), "accepted");
+  EXPECT_EQ(said([](json& t) {
+              t["normalizer"] = {{"type", "Sequence"}, {"normalizers", json::array()}};
+            }),
+            "accepted");
+  EXPECT_THAT(said([](json& t) {
+                t["normalizer"] = {{"type", "Lowercase"}};
+              }),
+              HasSubstr("normalizer \"Lowercase\" has no place in a GGUF file"));
+  EXPECT_THAT(said([](json& t) { t["normalizer"] = {{"type", "Foo"}}; }), HasSubstr("\"Foo\""));
+  EXPECT_THAT(said([](json& t) { t["model"]["vocab"]["zz"] = 5; }), HasSubstr("id 5"));
+  EXPECT_THAT(said([](json& t) {
+                t["model"]["merges"].push_back({"qqq", "rrr"});
+              }),
+              HasSubstr("\"qqq\" is not in the vocabulary"));
 }
 
 TEST_F(Checkpoints, QuantisedWeightsAreNotConverted) {

@@ -61,8 +61,13 @@ class PostTraining : public ::testing::Test {
       options.choices = {
           {"model", std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama"},
           {"task", "letter-e"}};
-      options.settings = {"prompts=4",    "group=4",  "sampling.max_tokens=8", "threads=1",
-                          "eval_every=0", "kv_mib=8", "checkpoint_every=3",
+      options.settings = {"prompts=4",
+                          "group=4",
+                          "sampling.max_tokens=8",
+                          "threads=1",
+                          "eval_every=0",
+                          "kv_mib=8",
+                          "checkpoint_every=3",
                           "algorithm.learner.learning_rate=0.01"};
       options.settings.insert(options.settings.end(), more.begin(), more.end());
     }

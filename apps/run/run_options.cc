@@ -59,10 +59,10 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
                          "default 60, for language models 600)"),
           0)
       ->option_text("SECONDS");
-  seconds(
-      app.add_option("--grace", options.grace, "seconds an orderly shutdown may take (default 10, for "
-                                             "language models 120)"),
-      0, true)
+  seconds(app.add_option("--grace", options.grace,
+                         "seconds an orderly shutdown may take (default 10, for "
+                         "language models 120)"),
+          0, true)
       ->option_text("SECONDS");
   app.add_flag("--quiet", options.quiet, "print no progress");
 }

@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::completion;
+using ::testing::HasSubstr;
 using testing::LlmBench;
 using testing::settle;
 using testing::settle_well;

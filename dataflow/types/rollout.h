@@ -13,7 +13,7 @@ namespace sluice {
 
 /// One sampled completion. `logprobs` and `versions` run over `tokens`, which end with the token
 /// that ended the text, if one did.
-struct Rollout {
+struct TokenRollout {
   std::vector<int64_t> tokens;
   std::vector<float> logprobs;       ///< of the distribution each token was drawn from
   std::vector<VersionRun> versions;  ///< who drew them
@@ -28,7 +28,7 @@ struct Group {
   static constexpr std::string_view kPayloadName = "Group";
 
   Prompt prompt;
-  std::vector<Rollout> rollouts;
+  std::vector<TokenRollout> rollouts;
   VersionSpan versions;  ///< of all tokens
 
   [[nodiscard]] int64_t weight() const noexcept { return static_cast<int64_t>(rollouts.size()); }

@@ -65,7 +65,7 @@ Status GroupLearner::begin(std::span<const std::shared_ptr<const Group>> items) 
   std::vector<int64_t> groups;
   std::vector<double> lengths;
   for (size_t g = 0; g < items.size(); ++g) {
-    for (const Rollout& rollout : items[g]->rollouts) {
+    for (const TokenRollout& rollout : items[g]->rollouts) {
       const bool counts = !rollout.score.failed && !rollout.tokens.empty();
       rewards.push_back(counts ? rollout.score.reward : kNone);
       groups.push_back(static_cast<int64_t>(g));
@@ -85,7 +85,7 @@ Status GroupLearner::begin(std::span<const std::shared_ptr<const Group>> items) 
     Part part;
     part.tokens.prompt = item->prompt.tokens;
     std::vector<float> behaviour;
-    for (const Rollout& rollout : item->rollouts) {
+    for (const TokenRollout& rollout : item->rollouts) {
       const size_t at = i++;
       if (advantages.valid[at] == 0 || (config_.mask_truncated && rollout.truncated)) continue;
       part.tokens.responses.push_back(rollout.tokens);
@@ -136,7 +136,7 @@ void GroupLearner::describe(std::span<const std::shared_ptr<const Group>> items)
   double entropy = 0;
   std::map<std::string, double> parts;
   for (const auto& item : items) {
-    for (const Rollout& rollout : item->rollouts) {
+    for (const TokenRollout& rollout : item->rollouts) {
       rollouts += 1;
       tokens += static_cast<double>(rollout.tokens.size());
       truncated += rollout.truncated ? 1 : 0;

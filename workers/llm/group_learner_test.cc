@@ -33,15 +33,15 @@ GroupLearner make(const GroupLearnerConfig& c) {
   return {c, tiny(c.learner), std::move(reference), RealClock::instance()};
 }
 
-Rollout rollout(std::vector<int64_t> tokens, double reward) {
-  Rollout r;
+TokenRollout rollout(std::vector<int64_t> tokens, double reward) {
+  TokenRollout r;
   r.logprobs.assign(tokens.size(), -5.0F);
   r.tokens = std::move(tokens);
   r.score.reward = reward;
   return r;
 }
 
-std::shared_ptr<Group> group(int64_t number, std::vector<Rollout> rollouts) {
+std::shared_ptr<Group> group(int64_t number, std::vector<TokenRollout> rollouts) {
   auto g = std::make_shared<Group>();
   g->prompt.number = number;
   g->prompt.tokens = {5, 6, 7 + number};
@@ -101,7 +101,7 @@ TEST(GroupLearner, EqualRewardsChangeNothingAndAreCounted) {
 }
 
 TEST(GroupLearner, AFailedCompletionIsAsIfItHadNotBeenDrawn) {
-  Rollout failed = rollout({15, 16, 17}, 0);
+  TokenRollout failed = rollout({15, 16, 17}, 0);
   failed.score.failed = true;
   GroupLearner with = make(config());
   learn(with, {group(0, {rollout({10, 11}, 1), failed, rollout({12}, 0)})});
@@ -113,7 +113,7 @@ TEST(GroupLearner, AFailedCompletionIsAsIfItHadNotBeenDrawn) {
 }
 
 TEST(GroupLearner, AGroupOfWhichNothingIsLeftIsLeftOut) {
-  Rollout failed = rollout({15}, std::numeric_limits<double>::quiet_NaN());
+  TokenRollout failed = rollout({15}, std::numeric_limits<double>::quiet_NaN());
   failed.score.failed = true;
   GroupLearner learner = make(config());
   const uint64_t before = bits(learner);
@@ -123,7 +123,7 @@ TEST(GroupLearner, AGroupOfWhichNothingIsLeftIsLeftOut) {
 }
 
 TEST(GroupLearner, TruncatedCompletionsCanBeMasked) {
-  Rollout cut = rollout({15, 16, 17}, 0);
+  TokenRollout cut = rollout({15, 16, 17}, 0);
   cut.truncated = true;
   GroupLearnerConfig masked = config();
   masked.mask_truncated = true;

@@ -126,7 +126,7 @@ void GroupSamplerWorker::take_samples(Group& group, Completion&& done) const {
   group.rollouts.clear();
   group.versions = {};
   for (Sample& sample : done.samples) {
-    Rollout rollout;
+    TokenRollout rollout;
     rollout.tokens = std::move(sample.tokens);
     rollout.logprobs = std::move(sample.logprobs);
     rollout.versions = std::move(sample.versions);
@@ -192,7 +192,7 @@ bool GroupSamplerWorker::hand_out() {
     mark_done(group->prompt.number);
     if (result != PutResult::Accepted) continue;  // the stream has counted it
     groups_total_.add();
-    for (const Rollout& rollout : group->rollouts) {
+    for (const TokenRollout& rollout : group->rollouts) {
       rollouts_total_.add();
       tokens_total_.add(std::ssize(rollout.tokens));
       if (rollout.score.failed) failed_total_.add();
@@ -257,7 +257,7 @@ std::unique_ptr<GroupSamplerWorker::JudgeCall> GroupSamplerWorker::judgement_of(
     const Group& group) {
   auto call = std::make_unique<JudgeCall>();
   call->request.problem = group.prompt.problem;
-  for (const Rollout& rollout : group.rollouts) call->request.answers.push_back(rollout.text);
+  for (const TokenRollout& rollout : group.rollouts) call->request.answers.push_back(rollout.text);
   return call;
 }
 

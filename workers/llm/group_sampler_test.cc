@@ -100,7 +100,7 @@ TEST_F(GroupSamplerTest, AGroupHasEveryCompletionWithItsScoreAndVersions) {
   EXPECT_EQ(group.prompt.problem, 100);
   ASSERT_EQ(group.rollouts.size(), 3U);
   for (size_t i = 0; i < 3; ++i) {
-    const Rollout& rollout = group.rollouts[i];
+    const TokenRollout& rollout = group.rollouts[i];
     EXPECT_EQ(rollout.tokens, (std::vector<int64_t>{10 + static_cast<int64_t>(i), 2}));
     EXPECT_EQ(rollout.logprobs, (std::vector<float>{-0.5F, -0.25F}));
     EXPECT_FLOAT_EQ(rollout.entropy, 0.75F);
@@ -202,7 +202,7 @@ TEST_F(GroupSamplerTest, AJudgeThatRefusesFailsTheGroupsScoresAndTheRunGoesOn) {
   settle_well(*worker_);
   const auto items = taken();
   ASSERT_EQ(items.size(), 1U);
-  for (const Rollout& rollout : items[0].value->rollouts) {
+  for (const TokenRollout& rollout : items[0].value->rollouts) {
     EXPECT_TRUE(rollout.score.failed);
     EXPECT_EQ(rollout.score.why, "no such problem");
   }

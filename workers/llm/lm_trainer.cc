@@ -75,7 +75,7 @@ void LmTrainerWorker::arrange(std::vector<Item<Group>>& batch) const {
 
 void LmTrainerWorker::note(const Group& group) {
   rollouts_ += std::ssize(group.rollouts);
-  for (const Rollout& rollout : group.rollouts) tokens_ += std::ssize(rollout.tokens);
+  for (const TokenRollout& rollout : group.rollouts) tokens_ += std::ssize(rollout.tokens);
 }
 
 void LmTrainerWorker::report(RunControl& run) {

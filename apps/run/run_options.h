@@ -21,12 +21,13 @@ struct RunOptions {
   bool help_settings = false;  ///< --help-settings: list every key and exit
   uint64_t seed = 1;
   bool seed_given = false;
-  int64_t max_steps = -1;     ///< as the trainer counts them; -1 = what the recipe says
-  double max_time = 0;        ///< seconds; 0 = no limit
-  int metrics_port = -1;      ///< -1 = none, 0 = any free one
-  double step_deadline = -1;  ///< seconds one step of a worker may take; 0 = any, -1 = the program's
-  double grace = -1;          ///< seconds an orderly shutdown may take; -1 = the program's
-  bool quiet = false;         ///< no progress
+  int64_t max_steps = -1;  ///< as the trainer counts them; -1 = what the recipe says
+  double max_time = 0;     ///< seconds; 0 = no limit
+  int metrics_port = -1;   ///< -1 = none, 0 = any free one
+  double step_deadline =
+      -1;              ///< seconds one step of a worker may take; 0 = any, -1 = the program's
+  double grace = -1;   ///< seconds an orderly shutdown may take; -1 = the program's
+  bool quiet = false;  ///< no progress
 };
 
 /// Adds the flags to a command. The options must outlive it.

@@ -15,7 +15,7 @@ Graph grpo_arithmetic(const std::string& model) {
   const SamplingConfig sampling{.max_tokens = 16};
   const int64_t batch = 8;      // groups per version
   const int64_t staleness = 0;  // versions that a group may be behind
-  GroupLearnerConfig grpo{.advantage = AdvantageRule::Grpo};
+  GroupLearnerConfig grpo{.algorithm = *algorithm_preset("grpo"), .max_tokens = 16};
   grpo.learner.learning_rate = 3e-5;
 
   Graph g{"grpo_arithmetic"};

@@ -61,17 +61,12 @@ class PostTraining : public ::testing::Test {
       options.choices = {
           {"model", std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama"},
           {"task", "letter-e"}};
-      options.settings = {"prompts=4",
-                          "group=4",
-                          "sampling.max_tokens=8",
-                          "threads=1",
-                          "eval_every=0",
-                          "kv_mib=8",
-                          "checkpoint_every=3",
-                          "algorithm.learner.learning_rate=0.01"};
+      options.settings = {
+          "prompts=4",    "group=4",  "sampling.max_tokens=8", "threads=1",
+          "eval_every=0", "kv_mib=8", "checkpoint_every=3",    "learner.learning_rate=0.01"};
       options.settings.insert(options.settings.end(), more.begin(), more.end());
     }
-    EXPECT_EQ(run_recipe(*make_grpo_recipe(), options), 0);
+    EXPECT_EQ(run_recipe(*make_group_recipe("grpo"), options), 0);
     auto last = CheckpointStore(dir_ / name + "/checkpoints", "grpo").load_latest();
     EXPECT_TRUE(last.ok()) << last.status().message();
     return last.ok() ? *std::move(last) : RunCheckpoint{};
@@ -137,6 +132,13 @@ TEST_F(PostTraining, EvaluationsAreOfHeldOutProblemsAndOfOneVersion) {
       << "no answer of letters is worth 1 unless all of them are e";
 }
 
+TEST_F(PostTraining, SamplesOfEveryVersionAreKept) {
+  run("kept", 3);
+  const std::string text = testing::read_text(dir_ / "kept/rollouts.jsonl");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_NE(text.find("\"step\":2"), std::string::npos);
+}
+
 TEST_F(PostTraining, AGroupOfOneIsRefusedBeforeAnythingStarts) {
   RunOptions options;
   options.quiet = true;
@@ -144,7 +146,7 @@ TEST_F(PostTraining, AGroupOfOneIsRefusedBeforeAnythingStarts) {
   options.choices = {{"task", "letter-e"},
                      {"model", std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama"}};
   options.settings = {"group=1"};
-  EXPECT_EQ(run_recipe(*make_grpo_recipe(), options), 2);
+  EXPECT_EQ(run_recipe(*make_group_recipe("grpo"), options), 2);
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ class TrainerLoop : public Worker {
 
   [[nodiscard]] const BatchLearner<T>& learner() const noexcept { return *learner_; }
   [[nodiscard]] int64_t steps() const noexcept { return steps_; }
+  /// Step of the version that is published, or that the batch in hand is learned from.
+  [[nodiscard]] int64_t version() const noexcept { return version_; }
   [[nodiscard]] double steps_per_second() const noexcept { return rate_; }
   [[nodiscard]] RunControl& run() const noexcept { return run_; }
   /// The tag of the weights as they are now, though nobody may have been told of them yet.

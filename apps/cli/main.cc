@@ -32,7 +32,9 @@ std::vector<std::string> expand(int argc, char** argv) {
 }
 
 int command(int argc, char** argv) {
-  recipes().emplace_back(make_grpo_recipe);
+  for (const std::string& name : group_recipe_names()) {
+    recipes().emplace_back([name] { return make_group_recipe(name); });
+  }
   recipes().emplace_back(make_ppo_recipe);
   int exit_code = 0;
   CLI::App app("Sluice: reinforcement learning as a dataflow of actors.", "sluice");
@@ -48,6 +50,7 @@ int command(int argc, char** argv) {
   add_generate_command(app, exit_code);
   add_chat_command(app, exit_code);
   add_serve_command(app, exit_code);
+  add_show_command(app, exit_code);
   add_convert_command(app, exit_code);
   add_bench_command(app, exit_code);
   add_tokenize_command(app, exit_code);

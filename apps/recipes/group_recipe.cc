@@ -30,10 +30,16 @@ Status fetch_if_missing(const std::string& model) {
 }
 
 /// Where a recipe starts before any setting is read.
-GroupSettings defaults() {
+GroupSettings defaults(const LlmAlgorithm& algorithm) {
   GroupSettings s;
   s.sampling.max_tokens = 16;
   s.algorithm.learner.learning_rate = 3e-5;
+  s.algorithm.algorithm = algorithm;
+  s.group = algorithm.group_size;
+  if (s.group == 1) s.prompts = 64;
+  // The paper's limit is 20,480 tokens; its share of that is kept.
+  if (algorithm.overlong_buffer > 0) s.algorithm.algorithm.overlong_buffer = 3;
+  if (algorithm.dynamic_sampling) s.redraws = 16;
   return s;
 }
 
@@ -83,8 +89,11 @@ void GroupSettings::bind(ConfigBinder& b) {
   b.field(
       "weights", weights, "how the engine packs weights: fp32 is exact, bf16 and int8 are fast",
       {{"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}});
+  b.field("redraws", redraws,
+          "groups of equal rewards passed over in a row before one is trained on; 0 = never",
+          Range::at_least(0));
   b.section("sampling", sampling);
-  b.section("algorithm", algorithm);
+  algorithm.bind(b);
   b.field("checkpoint_every", checkpoint_every, "versions between checkpoints; 0 = only at the end",
           Range::at_least(0));
   b.field("eval_every", eval_every, "versions between evaluations; 0 = never", Range::at_least(0));
@@ -99,7 +108,7 @@ Result<Program> group_program(const std::string& name, const GroupSettings& s) {
   // Told once here, not once by every worker.
   RETURN_IF_ERROR(s.task.make().status().with_context("task"));
   RETURN_IF_ERROR(fetch_if_missing(s.model));
-  if (compares_samples(s.algorithm.advantage) && s.group < 2) {
+  if (compares_samples(s.algorithm.algorithm.advantage.rule) && s.group < 2) {
     return invalid_argument(
         "group = {}: this algorithm compares the completions of a prompt, so "
         "it needs two or more",
@@ -117,7 +126,7 @@ Result<Program> group_program(const std::string& name, const GroupSettings& s) {
   g.add("prompts_of_task",
         PromptSource{.task = s.task, .model = s.model, .max_prompt = s.max_prompt})
       .writes(prompts);
-  g.add("sampler", GroupSampler{.group = s.group, .sampling = s.sampling})
+  g.add("sampler", GroupSampler{.group = s.group, .redraws = s.redraws, .sampling = s.sampling})
       .reads(prompts)
       .asks(generate)
       .asks(judge)
@@ -131,6 +140,7 @@ Result<Program> group_program(const std::string& name, const GroupSettings& s) {
                     .checkpoint_every = s.checkpoint_every,
                     .algorithm = s.algorithm};
   trainer.algorithm.learner.temperature = s.sampling.temperature;
+  trainer.algorithm.max_tokens = s.sampling.max_tokens;
   g.add("trainer", trainer).reads(groups).publishes(weights);
   if (s.eval_every > 0) {
     g.add("evaluator", LmEvaluator{.task = s.task,
@@ -155,9 +165,23 @@ Result<Program> group_program(const std::string& name, const GroupSettings& s) {
   return program;
 }
 
-std::unique_ptr<Recipe> make_grpo_recipe() {
+std::unique_ptr<Recipe> make_group_recipe(const std::string& algorithm) {
+  auto preset = algorithm_preset(algorithm);
+  SLUICE_CHECK(preset.ok()) << preset.status().message();
   return std::make_unique<GroupRecipe>(
-      "grpo", "GRPO: post-trains a language model on groups of its own completions", defaults());
+      algorithm, "post-trains a language model on its own completions (docs/post-training.md)",
+      defaults(*preset));
+}
+
+std::vector<std::string> group_recipe_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : algorithm_names()) {
+    const auto preset = algorithm_preset(name);
+    if (preset.ok() && !preset->needs_critic() && !preset->needs_greedy_sample()) {
+      names.push_back(name);
+    }
+  }
+  return names;
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -24,6 +25,7 @@ struct GroupSettings {
   int64_t kv_mib = 512;
   WeightFormat weights = WeightFormat::Fp32;  ///< the engine's
   SamplingConfig sampling = {};
+  int64_t redraws = 0;  ///< groups of equal rewards passed over in a row
   GroupLearnerConfig algorithm = {};
   int64_t checkpoint_every = 0;
   int64_t eval_every = 5;  ///< versions; 0 = never
@@ -39,6 +41,9 @@ struct GroupSettings {
 /// With staleness 0 a version trains on exactly the groups that it made itself.
 Result<Program> group_program(const std::string& name, const GroupSettings& settings);
 
-std::unique_ptr<Recipe> make_grpo_recipe();
+/// A recipe of one of the algorithms that train on groups: "grpo", "dapo", .. (algorithm_preset).
+std::unique_ptr<Recipe> make_group_recipe(const std::string& algorithm);
+/// Their names.
+[[nodiscard]] std::vector<std::string> group_recipe_names();
 
 }  // namespace sluice

@@ -1,41 +1,25 @@
 #include "workers/llm/group_learner.h"
 
+#include "algorithms/llm/token_advantages.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
 namespace sluice {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 at::Tensor tensor_of(const std::vector<float>& values) {
   return at::tensor(values, at::TensorOptions().dtype(at::kFloat));
 }
 
-bool rule_needs(const PolicyLossConfig& loss) { return loss.kl_coef > 0; }
-
 }  // namespace
 
 void GroupLearnerConfig::bind(ConfigBinder& b) {
-  b.field("advantage", advantage, "how rewards of a group become advantages",
-          {{"grpo", AdvantageRule::Grpo},
-           {"drgrpo", AdvantageRule::DrGrpo},
-           {"rloo", AdvantageRule::Rloo},
-           {"leave_one_out", AdvantageRule::LeaveOneOut},
-           {"opo", AdvantageRule::Opo},
-           {"gpg", AdvantageRule::Gpg},
-           {"maxrl", AdvantageRule::MaxRl},
-           {"pass_k", AdvantageRule::PassK}});
-  b.field("advantage_epsilon", advantage_epsilon, "added to the standard deviation",
-          Range::between(0, 1));
-  b.field("mask_truncated", mask_truncated, "leave out completions that the token limit cut off");
+  b.section("algorithm", algorithm);
   b.field("epochs", epochs, "passes over a batch", Range::between(1, 1000));
   b.field("minibatches", minibatches, "updates per pass", Range::between(1, 1 << 20));
-  b.section("loss", loss);
   b.section("learner", learner);
 }
 
@@ -44,7 +28,16 @@ void GroupLearnerConfig::check(int64_t groups, std::vector<std::string>& problem
     problems.push_back(
         fmt::format("{} groups of a batch do not divide into {} minibatches", groups, minibatches));
   }
-  for (const Status& status : {loss.check(), learner.check()}) {
+  const LlmAlgorithm& a = algorithm;
+  if (a.needs_critic() || a.needs_greedy_sample()) {
+    problems.push_back(fmt::format("'{}' needs {}, which this trainer has not", a.name,
+                                   a.needs_critic() ? "a critic" : "greedy samples"));
+  }
+  if (a.overlong_buffer > max_tokens) {
+    problems.push_back(fmt::format("overlong_buffer = {} is longer than max_tokens = {}",
+                                   a.overlong_buffer, max_tokens));
+  }
+  for (const Status& status : {a.check(), learner.check()}) {
     if (!status.ok()) problems.push_back(status.message());
   }
 }
@@ -55,75 +48,117 @@ GroupLearner::GroupLearner(const GroupLearnerConfig& config, std::unique_ptr<LmL
       learner_(std::move(learner)),
       reference_(std::move(reference)),
       clock_(clock) {
-  SLUICE_CHECK(reference_ || !rule_needs(config.loss)) << "a KL term needs reference weights";
+  SLUICE_CHECK(reference_ || !config.algorithm.needs_reference())
+      << "a KL term needs reference weights";
 }
 
 Status GroupLearner::begin(std::span<const std::shared_ptr<const Group>> items) {
   began_ = clock_.now();
   describe(items);
-  std::vector<double> rewards;
-  std::vector<int64_t> groups;
-  std::vector<double> lengths;
-  for (size_t g = 0; g < items.size(); ++g) {
-    for (const TokenRollout& rollout : items[g]->rollouts) {
-      const bool counts = !rollout.score.failed && !rollout.tokens.empty();
-      rewards.push_back(counts ? rollout.score.reward : kNone);
-      groups.push_back(static_cast<int64_t>(g));
-      lengths.push_back(static_cast<double>(rollout.tokens.size()));
-    }
-  }
-  const RolloutAdvantages advantages = group_advantages(
-      config_.advantage, {rewards, groups, lengths, {}}, config_.advantage_epsilon);
-  const auto all = static_cast<double>(std::max<int64_t>(1, advantages.counts.groups));
-  described_.emplace_back("zero_variance",
-                          static_cast<double>(advantages.counts.zero_variance) / all);
-  described_.emplace_back("groups_lost", static_cast<double>(advantages.counts.lost) / all);
-
   parts_.clear();
-  size_t i = 0;
   for (const auto& item : items) {
     Part part;
     part.tokens.prompt = item->prompt.tokens;
     std::vector<float> behaviour;
     for (const TokenRollout& rollout : item->rollouts) {
-      const size_t at = i++;
-      if (advantages.valid[at] == 0 || (config_.mask_truncated && rollout.truncated)) continue;
+      if (rollout.score.failed || rollout.tokens.empty()) continue;
+      if (config_.algorithm.mask_truncated && rollout.truncated) continue;
       part.tokens.responses.push_back(rollout.tokens);
-      part.advantage.push_back(advantages.advantage[at]);
-      part.moves |= advantages.advantage[at] != 0;
+      part.rewards.push_back(shaped_reward(rollout));
       behaviour.insert(behaviour.end(), rollout.logprobs.begin(), rollout.logprobs.end());
     }
     part.behaviour = tensor_of(behaviour);
-    const bool always = config_.loss.kl_coef > 0 || config_.loss.entropy_coef > 0;
-    part.moves = !part.tokens.responses.empty() && (part.moves || always);
+    part.moves = !part.rewards.empty();
     parts_.push_back(std::move(part));
   }
-  const bool many = config_.epochs * config_.minibatches > 1;
+  // A KL in the reward is part of the advantages, so it comes first; else only what moves is
+  // scored.
+  const bool kl_in_reward = config_.algorithm.advantage.kl_coef > 0;
+  if (kl_in_reward) RETURN_IF_ERROR(score());
+  advantages();
+  if (!kl_in_reward) RETURN_IF_ERROR(score());
+  next_ = 0;
+  policy_ = {};
+  loss_ = grad_norm_ = 0;
+  updates_ = rows_ = 0;
+  return {};
+}
+
+double GroupLearner::shaped_reward(const TokenRollout& rollout) const {
+  const LlmAlgorithm& a = config_.algorithm;
+  if (a.overlong_buffer == 0) return rollout.score.reward;
+  const OverlongPenalty penalty{config_.max_tokens, a.overlong_buffer, a.overlong_factor};
+  return rollout.score.reward + penalty(std::ssize(rollout.tokens));
+}
+
+/// Old and reference log-probs, where something needs them.
+Status GroupLearner::score() {
+  const bool old =
+      config_.epochs * config_.minibatches > 1 || config_.algorithm.advantage.kl_coef > 0;
   std::vector<TrainSequence> sequences;
-  if (many || reference_) {
-    for (const Part& part : parts_) {
-      if (part.moves) sequences.push_back(part.tokens);
-    }
+  for (const Part& part : parts_) {
+    if (part.moves) sequences.push_back(part.tokens);
   }
+  if (sequences.empty()) return {};
   const auto give = [&](const std::vector<at::Tensor>& scored, at::Tensor Part::*member) {
     size_t next = 0;
     for (Part& part : parts_) {
       if (part.moves) part.*member = scored[next++];
     }
   };
-  if (many && !sequences.empty()) {
+  if (old) {
     ASSIGN_OR_RETURN(const auto scored, learner_->logprobs(sequences));
     give(scored, &Part::old);
   }
-  if (reference_ && !sequences.empty()) {
+  if (reference_) {
     ASSIGN_OR_RETURN(const auto scored, reference_->logprobs(sequences));
     give(scored, &Part::reference);
   }
-  next_ = 0;
-  policy_ = {};
-  loss_ = grad_norm_ = 0;
-  updates_ = rows_ = 0;
   return {};
+}
+
+void GroupLearner::advantages() {
+  std::vector<double> rewards;
+  std::vector<int64_t> groups;
+  std::vector<int64_t> sequence;
+  std::vector<at::Tensor> old;
+  std::vector<at::Tensor> reference;
+  int64_t lost = 0;
+  for (size_t g = 0; g < parts_.size(); ++g) {
+    const Part& part = parts_[g];
+    if (part.rewards.empty()) ++lost;
+    for (size_t r = 0; r < part.rewards.size(); ++r) {
+      sequence.insert(sequence.end(), part.tokens.responses[r].size(), std::ssize(rewards));
+      rewards.push_back(part.rewards[r]);
+      groups.push_back(static_cast<int64_t>(g));
+    }
+    if (part.old.defined()) old.push_back(part.old);
+    if (part.reference.defined()) reference.push_back(part.reference);
+  }
+  if (rewards.empty()) {
+    described_.emplace_back("groups_lost", parts_.empty() ? 0 : 1);
+    return;
+  }
+  RolloutSet set;
+  set.reward = rewards;
+  set.group = groups;
+  set.sequence = at::tensor(sequence, at::TensorOptions().dtype(at::kLong));
+  if (!old.empty()) set.logprob = at::cat(old);
+  if (!reference.empty()) set.reference = at::cat(reference);
+  const TokenAdvantages given = token_advantages(config_.algorithm.advantage, set);
+  const auto all = static_cast<double>(std::max<size_t>(1, parts_.size()));
+  described_.emplace_back("zero_variance", static_cast<double>(given.counts.zero_variance) / all);
+  described_.emplace_back("groups_lost", static_cast<double>(lost) / all);
+
+  const PolicyLossConfig& loss = config_.algorithm.policy;
+  const bool always = loss.kl_coef > 0 || loss.entropy_coef != 0;
+  int64_t at = 0;
+  for (Part& part : parts_) {
+    const int64_t tokens = part.behaviour.numel();
+    part.advantage = given.advantage.narrow(0, at, tokens).to(at::kFloat);
+    at += tokens;
+    part.moves &= always || part.advantage.count_nonzero().item<int64_t>() > 0;
+  }
 }
 
 /// What is known of a batch before it is trained on.
@@ -171,16 +206,13 @@ Result<bool> GroupLearner::step() {
 
 TokenBatch GroupLearner::batch_of(const MicroOutputs& outputs, std::span<const Part> parts,
                                   std::span<const size_t> groups) const {
-  std::vector<float> advantage;
+  std::vector<at::Tensor> advantage;
   std::vector<at::Tensor> behaviour;
   std::vector<at::Tensor> old;
   std::vector<at::Tensor> reference;
   for (const size_t g : groups) {
     const Part& part = parts[g];
-    for (size_t r = 0; r < part.tokens.responses.size(); ++r) {
-      advantage.insert(advantage.end(), part.tokens.responses[r].size(),
-                       static_cast<float>(part.advantage[r]));
-    }
+    advantage.push_back(part.advantage);
     behaviour.push_back(part.behaviour);
     if (part.old.defined()) old.push_back(part.old);
     if (part.reference.defined()) reference.push_back(part.reference);
@@ -189,7 +221,7 @@ TokenBatch GroupLearner::batch_of(const MicroOutputs& outputs, std::span<const P
   batch.logprob = outputs.logprob;
   batch.entropy = outputs.entropy;
   batch.sequence = outputs.sequence;
-  batch.advantage = tensor_of(advantage);
+  batch.advantage = at::cat(advantage);
   batch.behaviour_logprob = at::cat(behaviour);
   if (!old.empty()) batch.old_logprob = at::cat(old);
   if (!reference.empty()) batch.reference_logprob = at::cat(reference);
@@ -198,6 +230,8 @@ TokenBatch GroupLearner::batch_of(const MicroOutputs& outputs, std::span<const P
 
 Status GroupLearner::update(std::span<const Part> parts) {
   // Every token counts in the denominator, also of groups whose gradient is known to be zero.
+  const LlmAlgorithm& a = config_.algorithm;
+  const int64_t max_length = a.max_length > 0 ? a.max_length : config_.max_tokens;
   Denominator denominator;
   std::vector<TrainSequence> sequences;
   std::vector<size_t> which;
@@ -205,7 +239,7 @@ Status GroupLearner::update(std::span<const Part> parts) {
     const Part& part = parts[g];
     for (const auto& response : part.tokens.responses) {
       const auto length = static_cast<int64_t>(response.size());
-      denominator.add({length, 1, length});
+      denominator.add({length, 1, max_length});
     }
     if (!part.moves) continue;
     sequences.push_back(part.tokens);
@@ -215,11 +249,11 @@ Status GroupLearner::update(std::span<const Part> parts) {
   const MicroLoss loss = [&](const MicroOutputs& outputs, std::span<const size_t> groups) {
     std::vector<size_t> mine;
     for (const size_t g : groups) mine.push_back(which[g]);
-    TokenLoss out = policy_loss(config_.loss, batch_of(outputs, parts, mine), denominator);
+    TokenLoss out = policy_loss(a.policy, batch_of(outputs, parts, mine), denominator);
     policy_.add(out.stats);
     return out.total;
   };
-  ASSIGN_OR_RETURN(last_, learner_->step(sequences, loss, config_.loss.entropy_coef > 0));
+  ASSIGN_OR_RETURN(last_, learner_->step(sequences, loss, a.needs_entropy()));
   rows_ += last_.rows;
   if (last_.skipped) return {};
   ++updates_;

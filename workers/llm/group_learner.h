@@ -1,6 +1,6 @@
 #pragma once
+#include "algorithms/llm/llm_algorithm.h"
 #include "algorithms/llm/policy_loss.h"
-#include "algorithms/ops/advantages.h"
 #include "dataflow/base/clock.h"
 #include "dataflow/types/rollout.h"
 #include "trainer/lm/lm_learner.h"
@@ -15,12 +15,10 @@ namespace sluice {
 
 /// How a batch of groups becomes updates.
 struct GroupLearnerConfig {
-  AdvantageRule advantage = AdvantageRule::Grpo;
-  double advantage_epsilon = 1e-6;
-  bool mask_truncated = false;  ///< completions cut off by the token limit are not trained on
-  int64_t epochs = 1;           ///< over a batch
-  int64_t minibatches = 1;      ///< updates per epoch; divides the groups of a batch
-  PolicyLossConfig loss = {};
+  LlmAlgorithm algorithm = {};
+  int64_t max_tokens = 64;  ///< of a completion, at most: what length rules count from
+  int64_t epochs = 1;       ///< over a batch
+  int64_t minibatches = 1;  ///< updates per epoch; divides the groups of a batch
   LmLearnerConfig learner = {};
 
   void bind(ConfigBinder& b);
@@ -48,13 +46,17 @@ class GroupLearner final : public BatchLearner<Group> {
   /// A group as it is trained on: those of its rollouts that count.
   struct Part {
     TrainSequence tokens;
-    std::vector<double> advantage;  ///< of each response
-    at::Tensor behaviour;           ///< [tokens]
-    at::Tensor old;                 ///< [tokens] or undefined
-    at::Tensor reference;           ///< [tokens] or undefined
-    bool moves = false;             ///< whether it has any gradient
+    std::vector<double> rewards;  ///< of each response
+    at::Tensor advantage;         ///< [tokens]
+    at::Tensor behaviour;         ///< [tokens]
+    at::Tensor old;               ///< [tokens] or undefined
+    at::Tensor reference;         ///< [tokens] or undefined
+    bool moves = false;           ///< whether it has any gradient
   };
 
+  [[nodiscard]] double shaped_reward(const TokenRollout& rollout) const;
+  Status score();
+  void advantages();
   void describe(std::span<const std::shared_ptr<const Group>> items);
   [[nodiscard]] TokenBatch batch_of(const MicroOutputs& outputs, std::span<const Part> parts,
                                     std::span<const size_t> groups) const;

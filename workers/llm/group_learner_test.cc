@@ -29,7 +29,7 @@ std::unique_ptr<LmLearner> tiny(const LmLearnerConfig& c) {
 }
 
 GroupLearner make(const GroupLearnerConfig& c) {
-  std::unique_ptr<LmLearner> reference = c.loss.kl_coef > 0 ? tiny(c.learner) : nullptr;
+  std::unique_ptr<LmLearner> reference = c.algorithm.needs_reference() ? tiny(c.learner) : nullptr;
   return {c, tiny(c.learner), std::move(reference), RealClock::instance()};
 }
 
@@ -126,7 +126,7 @@ TEST(GroupLearner, TruncatedCompletionsCanBeMasked) {
   TokenRollout cut = rollout({15, 16, 17}, 0);
   cut.truncated = true;
   GroupLearnerConfig masked = config();
-  masked.mask_truncated = true;
+  masked.algorithm.mask_truncated = true;
   GroupLearner a = make(masked);
   const auto g = group(0, {rollout({10, 11}, 1), cut});
   const double before = logprob(a, *g, 1);
@@ -152,7 +152,7 @@ TEST(GroupLearner, MinibatchesAreUpdatesOfTheirOwnAndLaterOnesHaveRatios) {
 
 TEST(GroupLearner, TheReferenceHoldsBack) {
   GroupLearnerConfig held = config();
-  held.loss.kl_coef = 10;
+  held.algorithm.policy.kl_coef = 10;
   held.epochs = 8;
   GroupLearner a = make(held);
   const auto g = group(0, {rollout({10, 11}, 1), rollout({12, 13}, 0)});

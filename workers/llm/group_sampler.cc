@@ -3,6 +3,7 @@
 #include "dataflow/base/log.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace sluice {
 
@@ -12,6 +13,9 @@ void GroupSampler::bind(ConfigBinder& b) {
   b.field("in_flight", in_flight, "groups under way at once, at most", Range::between(1, 1 << 20));
   b.field("retries", retries, "of a question whose server was lost or late",
           Range::between(0, 1000));
+  b.field("redraws", redraws,
+          "groups of equal rewards passed over in a row before one is handed out; 0 = never",
+          Range::at_least(0));
   b.section("sampling", sampling);
 }
 
@@ -55,7 +59,10 @@ GroupSamplerWorker::GroupSamplerWorker(const GroupSampler& spec, WorkerContext& 
           "Questions put again because their server was lost or late.", context.labels())),
       lost_(context.metrics().counter("sluice_groups_dropped_total",
                                       "Groups begun, but never handed out.",
-                                      context.labels({{"reason", "lost"}}))) {}
+                                      context.labels({{"reason", "lost"}}))),
+      uniform_(context.metrics().counter("sluice_groups_dropped_total",
+                                         "Groups begun, but never handed out.",
+                                         context.labels({{"reason", "uniform"}}))) {}
 
 GroupSamplerWorker::~GroupSamplerWorker() {
   if (over_) return;
@@ -175,9 +182,32 @@ Result<bool> GroupSamplerWorker::collect_scores() {
         score.why = status.message();
       }
     }
+    if (pass_over(group)) {
+      mark_done(group.prompt.number);
+      ++permits_;  // for the one that comes in its place
+      continue;
+    }
     finished_.push_back(std::move(work.group));
   }
   return any;
+}
+
+bool GroupSamplerWorker::pass_over(const Group& group) {
+  if (spec_.redraws == 0) return false;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const TokenRollout& rollout : group.rollouts) {
+    if (rollout.score.failed) continue;
+    low = std::min(low, rollout.score.reward);
+    high = std::max(high, rollout.score.reward);
+  }
+  if (low < high || redrawn_ >= spec_.redraws) {
+    redrawn_ = 0;
+    return false;
+  }
+  ++redrawn_;
+  uniform_.add();
+  return true;
 }
 
 bool GroupSamplerWorker::hand_out() {

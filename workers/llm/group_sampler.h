@@ -31,6 +31,10 @@ struct GroupSampler {
   int64_t group = 8;       ///< completions of a prompt
   int64_t in_flight = 64;  ///< groups under way at once, at most
   int64_t retries = 3;     ///< of a question whose server was lost or late
+  /// Groups passed over in a row, because all their rewards are equal and so have no gradient
+  /// (DAPO's dynamic sampling, arXiv 2503.14476 eq. 11), before one is handed out anyway; 0 = none
+  /// is passed over.
+  int64_t redraws = 0;
   SamplingConfig sampling = {};
 
   void bind(ConfigBinder& b);
@@ -70,6 +74,8 @@ class GroupSamplerWorker final : public Worker {
   Result<bool> again(Work& work, const Status& status, std::string_view whom);
   void take_samples(Group& group, Completion&& done) const;
   bool hand_out();
+  /// Whether the group has nothing to teach and another is to be drawn in its place.
+  bool pass_over(const Group& group);
   Result<bool> take_prompts();
   bool ask();
   [[nodiscard]] std::unique_ptr<GenCall> generation_of(const Group& group) const;
@@ -91,6 +97,7 @@ class GroupSamplerWorker final : public Worker {
   int64_t next_generation_ = 0;
   int64_t next_judgement_ = 0;
   std::deque<std::shared_ptr<const Group>> finished_;
+  int64_t redrawn_ = 0;        ///< groups passed over since one was handed out
   int64_t done_below_ = 0;     ///< groups of lower number were handed out
   std::vector<int64_t> done_;  ///< and these; sorted
   bool over_ = false;
@@ -101,6 +108,7 @@ class GroupSamplerWorker final : public Worker {
   Counter& failed_total_;
   Counter& asked_again_;
   Counter& lost_;
+  Counter& uniform_;
 };
 
 }  // namespace sluice

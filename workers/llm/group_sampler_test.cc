@@ -246,6 +246,19 @@ TEST_F(GroupSamplerTest, AResumedSamplerPassesOverWhatWasHandedOutAndMakesTheRes
   EXPECT_EQ(asked, (std::vector<int64_t>{1, 3}));
 }
 
+TEST_F(GroupSamplerTest, GroupsOfEqualRewardsAreDrawnAgainAFewTimes) {
+  bench_.groups.policy.admit_ahead = 0;
+  bench_.groups.policy.admit_batch = 1;
+  start({.group = 1, .redraws = 2});  // one answer is always equal to itself
+  groups_->advance(version(0));
+  for (int64_t i = 0; i < 5; ++i) put(i);
+  for (int i = 0; i < 3; ++i) serve();
+  const auto items = taken();
+  ASSERT_EQ(items.size(), 1U) << "one was admitted";
+  EXPECT_EQ(items[0].value->prompt.number, 2) << "two were passed over";
+  EXPECT_EQ(bench_.metric("sluice_groups_dropped_total"), 2);
+}
+
 TEST_F(GroupSamplerTest, EndsWhenPromptsDoAndTheLastGroupIsOut) {
   start();
   put(0);

@@ -1,6 +1,7 @@
 #include "workers/llm/lm_trainer.h"
 
 #include "models/io/checkpoint.h"
+#include "models/io/load_tokenizer.h"
 #include "models/io/model_cache.h"
 #include "models/transformer/loading.h"
 
@@ -29,6 +30,8 @@ void LmTrainer::bind(ConfigBinder& b) {
           Range::between(0, 64));
   b.field("checkpoint_every", checkpoint_every, "versions between checkpoints; 0 = only at the end",
           Range::at_least(0));
+  b.field("log_groups", log_groups, "groups of each version written to the run directory",
+          Range::at_least(0));
   b.section("algorithm", algorithm);
 }
 
@@ -45,9 +48,11 @@ Result<std::unique_ptr<Worker>> LmTrainer::make(WorkerContext& context) const {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   static_cast<void>(at::get_num_threads());  // the first call undoes an earlier setting
   at::set_num_threads(static_cast<int>(context.threads()));
+  ASSIGN_OR_RETURN(const std::string path, resolve_model(model));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Tokenizer> tokenizer, load_tokenizer(path));
   ASSIGN_OR_RETURN(auto learner, load_learner(model, algorithm.learner));
   std::unique_ptr<LmLearner> reference;
-  if (algorithm.loss.kl_coef > 0) {
+  if (algorithm.algorithm.needs_reference()) {
     ASSIGN_OR_RETURN(reference, load_learner(model, algorithm.learner));
   }
   ASSIGN_OR_RETURN(auto reader, context.reader<Group>());
@@ -56,16 +61,19 @@ Result<std::unique_ptr<Worker>> LmTrainer::make(WorkerContext& context) const {
       *this,
       std::make_unique<GroupLearner>(algorithm, std::move(learner), std::move(reference),
                                      context.clock()),
-      context, std::move(reader), std::move(publisher)));
+      RolloutLog(context.run().directory(), std::move(tokenizer)), context, std::move(reader),
+      std::move(publisher)));
 }
 
 LmTrainerWorker::LmTrainerWorker(const LmTrainer& spec,
-                                 std::unique_ptr<BatchLearner<Group>> learner,
+                                 std::unique_ptr<BatchLearner<Group>> learner, RolloutLog log,
                                  WorkerContext& context, StreamReader<Group> groups,
                                  LatestPublisher<Weights> weights)
     : TrainerLoop({spec.groups, spec.prefetch, spec.checkpoint_every}, std::move(learner), context,
                   std::move(groups), std::move(weights)),
-      model_(spec.model) {}
+      model_(spec.model),
+      log_groups_(spec.log_groups),
+      log_(std::move(log)) {}
 
 void LmTrainerWorker::arrange(std::vector<Item<Group>>& batch) const {
   std::sort(batch.begin(), batch.end(), [](const auto& a, const auto& b) {
@@ -75,10 +83,13 @@ void LmTrainerWorker::arrange(std::vector<Item<Group>>& batch) const {
 
 void LmTrainerWorker::note(const Group& group) {
   rollouts_ += std::ssize(group.rollouts);
+  if (logged_ < log_groups_) log_.add(group, version());
+  ++logged_;
   for (const TokenRollout& rollout : group.rollouts) tokens_ += std::ssize(rollout.tokens);
 }
 
 void LmTrainerWorker::report(RunControl& run) {
+  logged_ = 0;
   run.report("rollouts", static_cast<double>(rollouts_));
   run.report("trained_tokens", static_cast<double>(tokens_));
 }

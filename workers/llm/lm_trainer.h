@@ -1,6 +1,7 @@
 #pragma once
 #include "dataflow/graph/ports.h"
 #include "workers/llm/group_learner.h"
+#include "workers/llm/rollout_log.h"
 #include "workers/trainer_loop.h"
 
 #include <memory>
@@ -22,6 +23,7 @@ struct LmTrainer {
   int64_t groups = 8;            ///< per version
   int64_t prefetch = 0;          ///< batches taken from the stream ahead of use
   int64_t checkpoint_every = 0;  ///< versions between checkpoints; 0 = only at the end
+  int64_t log_groups = 1;        ///< of each version, written to the run directory
   GroupLearnerConfig algorithm = {};
 
   void bind(ConfigBinder& b);
@@ -36,7 +38,7 @@ class LmTrainerWorker final : public TrainerLoop<Group> {
   static constexpr const char* kModel = "model";  ///< blob of a checkpoint: LmTrainer::model
 
   LmTrainerWorker(const LmTrainer& spec, std::unique_ptr<BatchLearner<Group>> learner,
-                  WorkerContext& context, StreamReader<Group> groups,
+                  RolloutLog log, WorkerContext& context, StreamReader<Group> groups,
                   LatestPublisher<Weights> weights);
 
   Status save(Snapshot& out) const override;
@@ -52,6 +54,9 @@ class LmTrainerWorker final : public TrainerLoop<Group> {
 
  private:
   std::string model_;
+  int64_t log_groups_;
+  RolloutLog log_;
+  int64_t logged_ = 0;  ///< of this version
   int64_t rollouts_ = 0;
   int64_t tokens_ = 0;
 };

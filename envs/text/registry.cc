@@ -3,6 +3,7 @@
 #include "dataflow/base/nearest.h"
 #include "envs/text/arithmetic.h"
 #include "envs/text/countdown.h"
+#include "envs/text/dataset_task.h"
 #include "envs/text/knights_and_knaves.h"
 #include "envs/text/simple_tasks.h"
 
@@ -19,6 +20,7 @@ TaskTable& task_table() {
       {"arithmetic", ArithmeticTask::make},
       {"comparison", make_generated<ComparisonTask>},
       {"countdown", make_generated<CountdownTask>},
+      {"dataset", DatasetTask::make},
       {"digit_count", make_generated<DigitCountTask>},
       {"knights_and_knaves", make_generated<KnightsAndKnavesTask>},
       {"letter_count", make_generated<LetterCountTask>},

@@ -6,6 +6,7 @@
 #include "envs/text/dataset_task.h"
 #include "envs/text/knights_and_knaves.h"
 #include "envs/text/simple_tasks.h"
+#include "envs/text/word_problems.h"
 
 #include <map>
 
@@ -27,6 +28,7 @@ TaskTable& task_table() {
       {"string_reverse", make_string_task<StringTask::Kind::Reverse>},
       {"string_sort", make_string_task<StringTask::Kind::Sort>},
       {"string_upper", make_string_task<StringTask::Kind::Upper>},
+      {"word_problems", make_generated<WordProblemsTask>},
   };
   return table;
 }

@@ -35,7 +35,8 @@ struct SandboxRun {
 /// namespaces (no network, no processes but its own, /usr to read, an empty /tmp of its own), a
 /// seccomp filter takes away what reaches into the kernel (mounts, tracing, namespaces, sockets but
 /// local ones, ..), and rlimits bound memory, CPU time, files and processes. Any thread may run
-/// several at once. Needs the program bwrap and a kernel that lets users make namespaces.
+/// several at once. Needs the program bwrap and a kernel that lets users
+/// make namespaces; run by root it first becomes nobody (setpriv).
 class Sandbox {
  public:
   /// Unavailable, with what is missing, where no sandbox can be made: it runs `true` in one.

@@ -26,5 +26,6 @@ Result<Report> run_serve(const BenchOptions& options);
 Result<Report> run_exact_cost(const BenchOptions& options);
 Result<Report> run_swap(const BenchOptions& options);
 Result<Report> run_spec(const BenchOptions& options);
+Result<Report> run_lm_train_step(const BenchOptions& options);
 
 }  // namespace sluice::bench

@@ -35,6 +35,9 @@ const std::vector<Bench>& benches() {
       {"exact-cost", "exact mode beside fast fp32: decoding and a prompt", run_exact_cost},
       {"swap", "the pause of new weights while 16 sequences decode", run_swap},
       {"spec", "tokens/s with n-gram guesses, beside the same without", run_spec},
+      {"lm-train-step",
+       "seconds of a GRPO-shaped training step by part, and its share of the product",
+       run_lm_train_step},
   };
   return all;
 }

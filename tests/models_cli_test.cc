@@ -126,6 +126,27 @@ TEST_F(ModelsCli, FilesThatLieAreOneLine) {
               HasSubstr("duplicate key 'role'"));
 }
 
+TEST_F(ModelsCli, ATemplateThatFailsNamesItsModelAndLine) {
+  const std::string model = dir_ / "model";
+  fs::copy(kFolder, model, fs::copy_options::recursive);
+  write_text(model + "/chat_template.jinja", "a\n{{ foo(1) }}");
+  write_text(dir_ / "m.json", R"([{"role": "user", "content": "x"}])");
+  EXPECT_THAT(refusal({"chat-template", model, dir_ / "m.json"}),
+              HasSubstr(model + ": chat template line 2: 'foo'"));
+  write_text(dir_ / "m.json", "5");
+  EXPECT_THAT(refusal({"chat-template", model, dir_ / "m.json"}), HasSubstr("m.json: neither"));
+}
+
+TEST_F(ModelsCli, WeightsOfWholeNumbersAreNoWeights) {
+  const std::string model = dir_ / "whole";
+  fs::copy(kFolder, model, fs::copy_options::recursive);
+  std::string weights = read_text(model + "/model.safetensors");
+  weights.replace(weights.find("\"BF16\""), 6, "\"I16\" ");
+  write_text(model + "/model.safetensors", weights);
+  EXPECT_THAT(refusal({"generate", model, "x"}), HasSubstr("is I16 in the checkpoint"));
+  EXPECT_THAT(refusal({"convert", model, dir_ / "whole.gguf"}), HasSubstr("is I16, not floating"));
+}
+
 TEST_F(ModelsCli, ADeviceThatIsNotThereIsOneLine) {
   EXPECT_THAT(refusal({"generate", kFolder, "x", "--device", "gpu"}), HasSubstr("cpu, cuda or"));
   const Ended end = sluice({"serve", kFolder, "--device", "cuda:1"}, 60,
@@ -157,6 +178,36 @@ TEST_F(ModelsCli, ClosedAndFullStreamsDoNoHarm) {
   const Ended full = shell(std::string("inspect '") + kFolder + "' > /dev/full");
   EXPECT_EQ(full.code, 1);
   EXPECT_THAT(full.err, HasSubstr("cannot write to standard output"));
+}
+
+TEST_F(ModelsCli, EveryCharacterComesBackNulToo) {
+  write_text(dir_ / "text", std::string("a\0b", 3));
+  const Ended ids =
+      shell(std::string("tokenize '") + kFolder + "' --ids-only < '" + (dir_ / "text") + "'");
+  ASSERT_EQ(ids.code, 0) << ids.err;
+  const Ended text = run({"tokenize", kFolder, "--decode", ids.out.substr(0, ids.out.size() - 1)});
+  EXPECT_EQ(text.out, std::string("a\0b\n", 4));
+}
+
+TEST_F(ModelsCli, NothingIsReadInsteadOfAnEmptyListAndFoldersAreNoText) {
+  const Ended none = shell(std::string("tokenize '") + kFolder + "' --decode '' < /");
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_EQ(none.out, "\n");
+  const Ended folder = shell(std::string("tokenize '") + kFolder + "' < /");
+  EXPECT_EQ(folder.code, 1);
+  EXPECT_THAT(folder.err, HasSubstr("cannot read standard input"));
+}
+
+TEST_F(ModelsCli, NamesInAFileDoNotReachTheTerminalAsCommands) {
+  const std::string model = dir_ / "model";
+  fs::copy(kFolder, model, fs::copy_options::recursive);
+  std::string header = R"({"a\u001b[2Jb":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})";
+  const uint64_t length = header.size();
+  header.insert(0, reinterpret_cast<const char*>(&length), sizeof(length));
+  write_text(model + "/model.safetensors", header + std::string(4, '\0'));
+  const Ended end = run({"inspect", model});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("a?[2Jb"));
 }
 
 TEST_F(ModelsCli, TextThatIsNotUtf8IsReplacedOrQuoted) {

@@ -10,12 +10,12 @@
 
 namespace sluice {
 
-double Score::mean() const {
+double EpisodeScore::mean() const {
   if (returns.empty()) return 0;
   return std::accumulate(returns.begin(), returns.end(), 0.0) / static_cast<double>(returns.size());
 }
 
-double Score::deviation() const {
+double EpisodeScore::deviation() const {
   if (returns.empty()) return 0;
   double sum = 0;
   for (const double r : returns) sum += (r - mean()) * (r - mean());

@@ -10,7 +10,7 @@
 namespace sluice {
 
 /// What an evaluation came to.
-struct Score {
+struct EpisodeScore {
   VersionTag version;
   std::vector<double> returns;  ///< undiscounted, one per episode
   std::vector<int64_t> lengths;
@@ -31,8 +31,8 @@ class Evaluation {
 
   /// False when all episodes have ended.
   Result<bool> step(PolicyModel& model);
-  [[nodiscard]] const Score& score() const noexcept { return score_; }
-  Score& score() noexcept { return score_; }
+  [[nodiscard]] const EpisodeScore& score() const noexcept { return score_; }
+  EpisodeScore& score() noexcept { return score_; }
 
  private:
   /// A call of an environment; its errors name the episode and its step.
@@ -47,7 +47,7 @@ class Evaluation {
   std::vector<float> clipped_;
   int64_t width_ = 0;
   int64_t action_bytes_ = 0;
-  Score score_;
+  EpisodeScore score_;
 };
 
 }  // namespace sluice

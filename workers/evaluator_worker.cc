@@ -79,7 +79,7 @@ Result<bool> EvaluatorWorker::begin_next() {
 }
 
 void EvaluatorWorker::report() {
-  const Score& score = running_->score();
+  const EpisodeScore& score = running_->score();
   run_.report("eval_return", score.mean());
   run_.report("eval_version", static_cast<double>(score.version.step));
   log(LogLevel::Info, "evaluation of {}: return {:.2f} +- {:.2f} over {} episodes",

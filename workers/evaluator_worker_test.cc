@@ -126,8 +126,8 @@ TEST(Evaluation, TruncatedEpisodesEndToo) {
   EXPECT_THAT(returns_of(scripted(5, true), 1), Each(1 + 2 + 3 + 4 + 5));
 }
 
-TEST(Score, MeanAndDeviationAreThoseOfThePopulation) {
-  Score score;
+TEST(EpisodeScore, MeanAndDeviationAreThoseOfThePopulation) {
+  EpisodeScore score;
   EXPECT_EQ(score.mean(), 0);
   score.returns = {1, 3, 5, 7};
   EXPECT_EQ(score.mean(), 4);

@@ -1,6 +1,7 @@
 #include "workers/llm_engine.h"
 
 #include "dataflow/base/log.h"
+#include "inference/engine/packed_weights.h"
 #include "inference/kernels/kv_store.h"
 #include "inference/speculation/neural/make_drafter.h"
 #include "models/io/checkpoint.h"
@@ -61,6 +62,9 @@ void LlmEngine::bind(ConfigBinder& b) {
           Range::between(1, 1024));
   b.field("speculate", speculate, "guess tokens ahead: ngram, suffix, jacobi, draft=, heads=");
   b.field("kv", kv, "how keys and values are stored: fp32, bf16 or int8; empty = as the weights");
+  b.field(
+      "weights", weights, "how weights are packed: fp32 is exact, bf16 and int8 are fast",
+      {{"fp32", WeightFormat::Fp32}, {"bf16", WeightFormat::Bf16}, {"int8", WeightFormat::Int8}});
 }
 
 void LlmEngine::check(std::vector<std::string>& problems) const {
@@ -88,11 +92,13 @@ Result<std::unique_ptr<Worker>> LlmEngine::make(WorkerContext& context) const {
   options.seed = context.key().value();
   options.vocabulary = std::min(transformer.config().vocab_size,
                                 static_cast<int64_t>(options.tokenizer->vocab_size()));
+  options.linear = packed_weights(weights);
   if (!speculate.empty()) {
     DraftTarget target;
     target.model = &transformer;
     target.tokenizer = options.tokenizer.get();
     target.vocabulary = options.vocabulary;
+    target.linear = options.linear;
     ASSIGN_OR_RETURN(options.drafter, make_drafter(speculate, target));
   }
   VersionTag first;

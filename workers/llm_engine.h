@@ -4,6 +4,7 @@
 #include "dataflow/graph/worker_context.h"
 #include "dataflow/types/weights.h"
 #include "inference/engine/engine.h"
+#include "inference/kernels/linear_kernels.h"
 #include "workers/weight_preparer.h"
 
 #include <memory>
@@ -47,9 +48,11 @@ struct LlmEngine {
   int64_t block_size = 32;
   std::string speculate = "";  ///< how tokens are guessed ahead (make_drafter); empty: not at all
   std::string kv = "";  ///< how keys and values are stored: fp32, bf16, int8; empty: as the weights
+  WeightFormat weights = WeightFormat::Fp32;  ///< how they are packed; Fp32 is exact
 
   void bind(ConfigBinder& b);
   void check(std::vector<std::string>& problems) const;
+  [[nodiscard]] int64_t memory_bytes() const { return kv_mib << 20; }
   Result<std::unique_ptr<Worker>> make(WorkerContext& context) const;
 };
 

@@ -30,7 +30,7 @@ Status chat(const ChatCommandOptions& options) {
   const SignalWatch signals(waker);
   int seen = 0;  // Ctrl-C before an answer began
   const auto write = [](const std::string& text) {
-    std::fputs(text.c_str(), stdout);
+    std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
   ChatSession session(model, options.sampling, write, [&] { return signals.count() > seen; });

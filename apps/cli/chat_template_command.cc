@@ -41,6 +41,10 @@ Status print_chat(const ChatTemplateOptions& options) {
     if (messages.contains("tools")) tools = messages["tools"];
     messages = nlohmann::ordered_json(std::move(messages["messages"]));
   }
+  if (!messages.is_array()) {
+    return invalid_argument("{}: neither a list of messages nor an object with 'messages'",
+                            options.messages);
+  }
   if (!options.tools.empty()) {
     ASSIGN_OR_RETURN(tools, read_ordered_json(options.tools));
   }
@@ -60,8 +64,9 @@ Status print_chat(const ChatTemplateOptions& options) {
     chat.variables = &variables;
   }
   ASSIGN_OR_RETURN(const ChatTemplate chosen, model.choose(tools.has_value()));
-  ASSIGN_OR_RETURN(const RenderedChat out, chosen.render(messages, chat));
-  std::fwrite(out.text.data(), 1, out.text.size(), stdout);
+  const auto out = chosen.render(messages, chat);
+  if (!out.ok()) return out.status().with_context(options.model);
+  std::fwrite(out->text.data(), 1, out->text.size(), stdout);
   return {};
 }
 

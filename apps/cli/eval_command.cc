@@ -50,7 +50,7 @@ Status check_spaces(const std::string& trained, const EnvSpec& wanted) {
                           spaces(known), wanted.name, spaces(wanted));
 }
 
-Result<Score> evaluate(const EvalOptions& options) {
+Result<EpisodeScore> evaluate(const EvalOptions& options) {
   ASSIGN_OR_RETURN(const SavedPolicy policy, load_policy(options));
   const std::string env = options.env.empty() ? policy.env : options.env;
   ASSIGN_OR_RETURN(const EnvSpec known, env_spec(env));

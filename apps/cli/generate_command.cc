@@ -26,7 +26,7 @@ struct GenerateOptions {
 };
 
 void write(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
+  std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 

@@ -78,12 +78,20 @@ Result<json> inspect(const std::string& name) {
   return out;
 }
 
+/// What a file says, without what would move the cursor of a terminal.
+std::string printable(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 std::string architecture_text(const json& config) {
   const auto list = config.find("architectures");
   if (list == config.end() || !list->is_array() || list->empty() || !(*list)[0].is_string()) {
     return "unknown";
   }
-  return (*list)[0].get<std::string>();
+  return printable((*list)[0].get<std::string>());
 }
 
 /// One row per kind of tensor: layers are folded, as "model.layers.{0-29}.mlp.up_proj.weight".
@@ -101,7 +109,7 @@ std::vector<Row> folded(const json& tensors) {
   std::vector<Row> rows;
   std::map<std::string, size_t> places;
   for (const auto& tensor : tensors) {
-    auto full = tensor["name"].get<std::string>();
+    std::string full = printable(tensor["name"].get<std::string>());
     int64_t layer = -1;
     for (const char* mark : {".layers.", ".h."}) {
       const size_t at = full.find(mark);
@@ -132,7 +140,8 @@ void print_tokenizer(const json& tokenizer) {
     return;
   }
   const auto text = [&](const char* key) {
-    return tokenizer[key].is_string() ? tokenizer[key].get<std::string>() : std::string("none");
+    return tokenizer[key].is_string() ? printable(tokenizer[key].get<std::string>())
+                                      : std::string("none");
   };
   std::fputs(fmt::format("tokenizer     {}, {} tokens, {} merges, {} added, pre-tokenizer {}\n",
                          text("model"), tokenizer["vocabulary"].get<size_t>(),

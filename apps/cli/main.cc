@@ -1,4 +1,5 @@
 #include "apps/cli/commands.h"
+#include "apps/recipes/group_recipe.h"
 #include "apps/recipes/ppo_recipe.h"
 #include "apps/run/flags.h"
 #include "apps/run/recipe.h"
@@ -31,6 +32,7 @@ std::vector<std::string> expand(int argc, char** argv) {
 }
 
 int command(int argc, char** argv) {
+  recipes().emplace_back(make_grpo_recipe);
   recipes().emplace_back(make_ppo_recipe);
   int exit_code = 0;
   CLI::App app("Sluice: reinforcement learning as a dataflow of actors.", "sluice");
@@ -40,6 +42,7 @@ int command(int argc, char** argv) {
   add_run_command(app, exit_code);
   add_list_command(app, exit_code);
   add_eval_command(app, exit_code);
+  add_export_command(app, exit_code);
   add_fetch_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_generate_command(app, exit_code);

@@ -1,8 +1,9 @@
 #include "apps/cli/text_model.h"
 
 #include "inference/cuda/devices.h"
-#include "inference/kernels/packed_linear_op.h"
+#include "inference/engine/packed_weights.h"
 #include "inference/speculation/neural/make_drafter.h"
+#include "models/io/chat_prompt.h"
 #include "models/io/checkpoint.h"
 #include "models/io/end_tokens.h"
 #include "models/io/load_tokenizer.h"
@@ -19,12 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Result<ModelTemplates> templates_of(const std::string& path, const Checkpoint& checkpoint) {
-  if (!path.ends_with(".gguf")) return ModelTemplates::load(path);
-  ASSIGN_OR_RETURN(const nlohmann::json config, checkpoint.tokenizer_config());
-  return ModelTemplates::from_config(config);
-}
-
 Result<std::vector<int64_t>> ids_of(const Json& list, const char* key) {
   std::vector<int64_t> ids;
   for (const Json& id : list) {
@@ -32,14 +27,6 @@ Result<std::vector<int64_t>> ids_of(const Json& list, const char* key) {
     ids.push_back(id.get<int64_t>());
   }
   return ids;
-}
-
-/// On the CPU the weights are packed; a device multiplies by them in their own type.
-LinearFactory packing(WeightFormat format) {
-  return [format](const Transformer& of) -> Result<std::shared_ptr<const LinearOp>> {
-    ASSIGN_OR_RETURN(auto op, PackedLinearOp::create(of.config(), of.parameters(), format));
-    return std::shared_ptr<const LinearOp>(std::move(op));
-  };
 }
 
 }  // namespace
@@ -69,7 +56,8 @@ Result<TextModel> TextModel::load(const std::string& name, const TextModelOption
   engine.executor = executor;
   if (!executor) {  // a device keeps keys and values as its weights
     engine.kv_format = options.kv;
-    engine.linear = packing(options.weights);
+    engine.linear =
+        packed_weights(options.weights);  // a device multiplies by them in their own type
   }
   // Rows of the head beyond the tokenizer's ids are padding.
   engine.vocabulary =
@@ -91,27 +79,18 @@ Result<std::vector<int64_t>> TextModel::encode(const Json& request) const {
   for (const char* key : {"token_ids", "prompt"}) {
     if (request.contains(key) && request[key].is_array()) return ids_of(request[key], key);
   }
-  EncodeOptions how;
-  std::string text;
   if (request.contains("prompt") && request["prompt"].is_string()) {
-    text = request["prompt"].get<std::string>();
-  } else if (request.contains("messages")) {
-    if (!templates.ok()) return templates.status();
-    ChatOptions chat;
-    chat.special_tokens = templates->special_tokens();
-    chat.add_generation_prompt = true;
-    const bool tools = request.contains("tools") && !request["tools"].empty();
-    if (tools) chat.tools = &request["tools"];
-    ASSIGN_OR_RETURN(const ChatTemplate chosen, templates->choose(tools));
-    ASSIGN_OR_RETURN(RenderedChat rendered, chosen.render(request["messages"], chat));
-    text = std::move(rendered.text);
-    how.add_special_tokens = false;
-  } else {
-    return invalid_argument(
-        "there is neither a 'prompt' (text or ids) nor 'messages' nor 'token_ids'");
+    ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(request["prompt"].get<std::string>()));
+    return std::vector<int64_t>(ids.begin(), ids.end());
   }
-  ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(text, how));
-  return std::vector<int64_t>(ids.begin(), ids.end());
+  if (request.contains("messages")) {
+    if (!templates.ok()) return templates.status();
+    const bool tools = request.contains("tools") && !request["tools"].empty();
+    return encode_chat(*templates, *tokenizer, request["messages"],
+                       tools ? &request["tools"] : nullptr);
+  }
+  return invalid_argument(
+      "there is neither a 'prompt' (text or ids) nor 'messages' nor 'token_ids'");
 }
 
 }  // namespace sluice

@@ -1,10 +1,12 @@
 #include "apps/cli/commands.h"
 #include "dataflow/base/config_text.h"
+#include "dataflow/base/files.h"
 #include "models/io/load_tokenizer.h"
 #include "models/tokenizer/tokenizer.h"
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
@@ -22,7 +24,7 @@ struct TokenizeOptions {
 };
 
 void print(const std::string& line) {
-  std::fputs(line.c_str(), stdout);
+  std::fwrite(line.data(), 1, line.size(), stdout);
   std::fputc('\n', stdout);
 }
 
@@ -66,13 +68,16 @@ Status read_standard_input(std::string& text) {
     }
     text.append(block, 0, n);
   }
+  if (std::ferror(stdin) != 0) return errno_status(errno, "cannot read standard input");
   return {};
 }
 
-Status tokenize(TokenizeOptions& options, bool from_stdin) {
+enum class Input : uint8_t { Text, Ids, StandardInput };
+
+Status tokenize(TokenizeOptions& options, Input input) {
   ASSIGN_OR_RETURN(const auto tokenizer, load_tokenizer(options.model));
-  if (!options.decode.empty()) return decode(*tokenizer, options);
-  if (from_stdin) {
+  if (input == Input::Ids) return decode(*tokenizer, options);
+  if (input == Input::StandardInput) {
     RETURN_IF_ERROR(read_standard_input(options.text));
   }
   return encode(*tokenizer, options);
@@ -90,16 +95,21 @@ void add_tokenize_command(CLI::App& app, int& exit_code) {
   auto* text =
       command->add_option("text", options->text, "text; without it standard input is read");
   command->add_flag("--ids-only", options->ids_only, "print the ids alone, with commas between");
-  command->add_option("--decode", options->decode, "print the text of these ids instead")
-      ->option_text("1,2,3")
-      ->excludes(text);
+  auto* ids =
+      command->add_option("--decode", options->decode, "print the text of these ids instead")
+          ->option_text("1,2,3")
+          ->excludes(text);
   command->add_flag("--no-special", options->no_special,
                     "leave out what the model puts around a text");
   command->add_flag("--plain", options->plain, "special tokens in the text are plain text");
   command->add_flag("--skip-special", options->skip_special,
                     "leave special tokens out of --decode");
-  command->callback([options, text, &exit_code] {
-    const Status status = tokenize(*options, text->count() == 0);
+  command->callback([options, text, ids, &exit_code] {
+    // An empty text and an empty list are given, too.
+    const Input input = ids->count() > 0    ? Input::Ids
+                        : text->count() > 0 ? Input::Text
+                                            : Input::StandardInput;
+    const Status status = tokenize(*options, input);
     exit_code = status.ok() ? 0 : complain(status.message(), 1);
   });
 }

@@ -21,6 +21,12 @@ std::string short_number(double value) {
   return fmt::format("{:.4g}G", value / 1e9);
 }
 
+/// Steps that take seconds are told by their time.
+std::string rate(double per_second) {
+  if (per_second > 0 && per_second < 1) return fmt::format("{:.1f}s/step", 1 / per_second);
+  return short_number(per_second) + "/s";
+}
+
 std::string duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e7) return "?";
   const auto s = static_cast<int64_t>(std::ceil(seconds));
@@ -33,8 +39,9 @@ std::string duration(double seconds) {
 
 std::string format_progress(const ProgressState& state, size_t width) {
   std::vector<std::string> parts{short_number(static_cast<double>(state.steps)) + " steps",
-                                 short_number(state.steps_per_second) + "/s"};
+                                 rate(state.steps_per_second)};
   if (state.episode_return) parts.push_back(fmt::format("return {:.1f}", *state.episode_return));
+  if (state.reward) parts.push_back(fmt::format("reward {:.3f}", *state.reward));
   if (state.staleness) parts.push_back(fmt::format("staleness {:.1f}", *state.staleness));
   if (!state.version.empty()) parts.push_back(state.version);
   if (state.eta_seconds) parts.push_back("eta " + duration(*state.eta_seconds));

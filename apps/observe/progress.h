@@ -14,6 +14,7 @@ struct ProgressState {
   int64_t steps = 0;
   double steps_per_second = 0;
   std::optional<double> episode_return;
+  std::optional<double> reward;  ///< of the newest batch
   std::optional<double> staleness;
   std::optional<double> eta_seconds;
   std::string version;

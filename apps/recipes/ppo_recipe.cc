@@ -15,7 +15,8 @@ class PpoRecipe final : public Recipe {
   [[nodiscard]] std::string_view doc() const override {
     return "PPO with a small actor-critic on one environment, strictly on-policy";
   }
-  Status choose_env(const std::string& env) override {
+  Status choose(std::string_view what, const std::string& env) override {
+    if (what != "env") return invalid_argument("ppo has no {} to choose", what);
     RETURN_IF_ERROR(env_spec(env).status());
     settings_ = PpoSettings::for_env(env);
     return {};

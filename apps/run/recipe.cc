@@ -13,9 +13,9 @@ class GraphRecipe final : public Recipe {
       : program_(std::move(program)), name_(program_.graph.name()) {}
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view doc() const override { return "a graph built in C++"; }
-  Status choose_env(const std::string& /*env*/) override {
-    return invalid_argument(
-        "this program names its environments in C++; use --set <worker>.env=NAME");
+  Status choose(std::string_view what, const std::string& /*value*/) override {
+    return invalid_argument("this program chooses its {} in C++; use --set <worker>.{}=", what,
+                            what);
   }
   void bind(ConfigBinder& /*b*/) override {}
   Result<Program> build() override { return std::move(program_); }

@@ -15,7 +15,9 @@ namespace sluice {
 struct Program {
   Graph graph;
   Placement placement;
-  int64_t max_steps = -1;  ///< environment steps to train on; -1 = without end
+  int64_t max_steps = -1;  ///< steps to train on, as the trainer counts them; -1 = without end
+  double step_deadline = 60;  ///< seconds one step of a worker may take, unless the user says
+  double grace = 10;          ///< seconds an orderly shutdown may take, unless the user says
 };
 
 /// A named way to build a program from typed settings: what `sluice run NAME` runs. One object per
@@ -26,9 +28,10 @@ class Recipe {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// One line for `sluice list`.
   [[nodiscard]] virtual std::string_view doc() const = 0;
-  /// --env: called before bind(), so that a recipe can start from settings that suit it.
-  /// InvalidArgument when the recipe has no environment to choose.
-  virtual Status choose_env(const std::string& env) = 0;
+  /// What a flag of its own chooses: `what` is "env", "model", "task" or "staleness". Called before
+  /// bind(), so that a recipe can start from settings that suit it. InvalidArgument when the recipe
+  /// has no such thing to choose.
+  virtual Status choose(std::string_view what, const std::string& value) = 0;
   virtual void bind(ConfigBinder& b) = 0;
   virtual Result<Program> build() = 0;
 };

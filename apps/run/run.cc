@@ -47,8 +47,9 @@ int run_checked(Recipe& recipe, const RunOptions& options) {
     std::fputs(text->c_str(), stdout);
     return 0;
   }
-  if (!options.resume.empty() && (!options.out.empty() || !options.env.empty())) {
-    return fail(invalid_argument("--resume goes on with a run as it is: leave out --out and --env"),
+  if (!options.resume.empty() && (!options.out.empty() || !options.choices.empty())) {
+    return fail(invalid_argument("--resume goes on with a run as it is: leave out --out, --env, "
+                                 "--model, --task and --staleness"),
                 2);
   }
   if (!options.resume.empty() && !std::filesystem::exists(options.resume + "/config.toml")) {

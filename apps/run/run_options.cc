@@ -7,8 +7,17 @@
 namespace sluice {
 
 void add_run_flags(CLI::App& app, RunOptions& options) {
-  text(app.add_option("--env", options.env, "environment, by its registered name"))
-      ->option_text("NAME");
+  const auto choice = [&](const std::string& what, const char* doc) {
+    return app.add_option_function<std::string>(
+        "--" + what, [&options, what](const std::string& v) { options.choices[what] = v; }, doc);
+  };
+  text(choice("env", "environment, by its registered name"))->option_text("NAME");
+  text(choice("model", "language model: folder, .gguf file, or name of a fetched model"))
+      ->option_text("MODEL");
+  text(choice("task", "what the model is trained on, by its registered name"))->option_text("NAME");
+  whole_number(choice("staleness", "versions that a rollout may be behind when it is trained on"),
+               0)
+      ->option_text("K");
   app.add_option("--set", options.settings, "set one value: --set ppo.gamma=0.98 (may be repeated)")
       ->option_text("KEY=VALUE")
       ->allow_extra_args(false);
@@ -32,9 +41,11 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
                    "seed of everything random (default: the run.seed setting, 1)"),
                0)
       ->option_text("N");
-  whole_number(app.add_option("--max-steps", options.max_steps,
-                              "stop this process after so many environment steps"),
-               0)
+  whole_number(
+      app.add_option("--max-steps", options.max_steps,
+                     "stop this process after so many steps (of environments; updates of a "
+                     "language model)"),
+      0)
       ->option_text("N");
   seconds(app.add_option("--max-time", options.max_time, "seconds to run at most"), 0, true)
       ->option_text("SECONDS");
@@ -44,13 +55,14 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
                0, 65535)
       ->option_text("PORT");
   seconds(app.add_option("--step-deadline", options.step_deadline,
-                         "seconds one step of a worker may take before it counts as hung (default "
-                         "60; 0 = any)"),
+                         "seconds one step of a worker may take before it counts as hung (0 = any; "
+                         "default 60, for language models 600)"),
           0)
       ->option_text("SECONDS");
-  seconds(
-      app.add_option("--grace", options.grace, "seconds an orderly shutdown may take (default 10)"),
-      0, true)
+  seconds(app.add_option("--grace", options.grace,
+                         "seconds an orderly shutdown may take (default 10, for "
+                         "language models 120)"),
+          0, true)
       ->option_text("SECONDS");
   app.add_flag("--quiet", options.quiet, "print no progress");
 }

@@ -125,7 +125,7 @@ Status Session::open(bool resume) {
 
 Status Session::launch() {
   LaunchOptions launch{.clock = clock_, .metrics = metrics_, .run = control_, .seed = run_.seed};
-  launch.step_deadline = static_cast<TimeNs>(options_.step_deadline * 1e9);
+  launch.step_deadline = static_cast<TimeNs>(run_.program.step_deadline * 1e9);
   launch.restored = std::move(restored_);
   launch.last_checkpoint = [this]() -> Result<std::map<std::string, Snapshot>> {
     ASSIGN_OR_RETURN(auto checkpoint, checkpoints_.load_latest());
@@ -143,7 +143,7 @@ Status Session::launch() {
 
 void Session::ask_to_stop(std::string_view reason) {
   control_.request_stop(reason);
-  stop_by_ = std::min(stop_by_, after(clock_.now(), static_cast<TimeNs>(options_.grace * 1e9)));
+  stop_by_ = std::min(stop_by_, after(clock_.now(), static_cast<TimeNs>(run_.program.grace * 1e9)));
 }
 
 int Session::watch() {
@@ -175,7 +175,7 @@ int Session::watch() {
     if (control_.finished()) return close({}, false, &signals);
     if (now >= stop_by_) {
       log(LogLevel::Warning, "the trainer did not stop within {} s: saving what there is",
-          options_.grace);
+          run_.program.grace);
       save_what_there_is(signals);
       return close({}, signals.count() >= 2, &signals);
     }
@@ -234,7 +234,7 @@ Status Session::unsaved() const {
 void Session::write_metrics(bool last) {
   const TimeNs now = clock_.now();
   if (!last && now < next_row_) return;
-  const double steps = control_.value("env_steps").value_or(0);
+  const double steps = control_.value("steps").value_or(0);
   if (steps == last_row_steps_ && !last) return;
   next_row_ = after(now, kRowEvery);
   last_row_steps_ = steps;
@@ -256,15 +256,18 @@ void Session::write_metrics(bool last) {
 void Session::show_progress(bool last) {
   if (!progress_) return;
   ProgressState state;
-  const double steps = control_.value("env_steps").value_or(0);
+  const double steps = control_.value("steps").value_or(0);
   state.steps = static_cast<int64_t>(steps);
-  state.steps_per_second = control_.value("env_steps_per_second").value_or(0);
+  state.steps_per_second = control_.value("steps_per_second").value_or(0);
   state.episode_return = control_.value("episode_return");
+  state.reward = control_.value("reward");
   state.staleness = control_.value("staleness");
   if (const auto version = control_.value("version"))
     state.version = fmt::format("v{:.0f}", *version);
   if (const auto score = control_.value("eval_return"))
     state.extra = fmt::format("eval {:.1f}", *score);
+  if (const auto score = control_.value("eval_reward"))
+    state.extra = fmt::format("eval {:.3f}", *score);
   const auto limit = static_cast<double>(run_.program.max_steps);
   if (limit > steps && state.steps_per_second > 0)
     state.eta_seconds = (limit - steps) / state.steps_per_second;
@@ -278,12 +281,15 @@ void Session::show_progress(bool last) {
 double Session::seconds() const { return static_cast<double>(clock_.now() - began_) * 1e-9; }
 
 std::string Session::summary() const {
-  const double steps = control_.value("env_steps").value_or(0);
+  const double steps = control_.value("steps").value_or(0);
   std::string text = fmt::format("{:.0f} steps in {:.2f} s", steps, seconds());
   if (const auto value = control_.value("episode_return"))
     text += fmt::format(", return {:.1f}", *value);
   if (const auto value = control_.value("eval_return"))
     text += fmt::format(", evaluation {:.1f}", *value);
+  if (const auto value = control_.value("reward")) text += fmt::format(", reward {:.3f}", *value);
+  if (const auto value = control_.value("eval_reward"))
+    text += fmt::format(", evaluation {:.3f}", *value);
   if (control_.stop_requested()) text += "; stopped: " + control_.stop_reason();
   return text;
 }
@@ -315,7 +321,7 @@ int Session::close(const Status& outcome, bool cut_off, const SignalWatch* signa
   Status status = outcome;
   bool stuck = false;
   if (launcher_) {
-    const auto grace = cut_off ? kSecond : static_cast<TimeNs>(options_.grace * 1e9);
+    const auto grace = cut_off ? kSecond : static_cast<TimeNs>(run_.program.grace * 1e9);
     stuck = !shut_down(grace, cut_off, signals) || launcher_->control().abandoned() > 0 ||
             saver_.joinable();
     show_progress(true);

@@ -35,7 +35,9 @@ struct Resolver {
 
   Result<Program> first_pass() {
     keys.recipe = recipe.name();
-    if (!options.env.empty()) RETURN_IF_ERROR(recipe.choose_env(options.env).with_context("--env"));
+    for (const auto& [what, value] : options.choices) {
+      RETURN_IF_ERROR(recipe.choose(what, value).with_context("--" + what));
+    }
     ConfigBinder own;
     bind_own(own);
     own.skip_unknown();
@@ -93,6 +95,8 @@ Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,
   if (options.seed_given) resolver.keys.seed = static_cast<int64_t>(options.seed);
   out.seed = static_cast<uint64_t>(resolver.keys.seed);
   if (options.max_steps >= 0) out.program.max_steps = options.max_steps;
+  if (options.step_deadline >= 0) out.program.step_deadline = options.step_deadline;
+  if (options.grace >= 0) out.program.grace = options.grace;
 
   // What the recipe derives from its own keys is left out, so that changing one of them in the file
   // still changes all that follows from it.

@@ -15,8 +15,9 @@ struct ResolvedRun {
   std::string config;  ///< TOML that gives the same program again
 };
 
-/// Applies, in this order: the recipe's defaults, --env, `base_config` (a resumed run's own file;
-/// may be empty), --config, --set, and the plain flags. The keys are the recipe's own, then
+/// Applies, in this order: the recipe's defaults, the choices (--env ..), `base_config` (a resumed
+/// run's own file; may be empty), --config, --set, and the plain flags. The keys are the recipe's
+/// own, then
 /// "<worker>.<field>", "<channel>.<field>" and "placement.<worker>.<field>" of the graph it builds.
 /// Refusals list every problem, one a line.
 Result<ResolvedRun> resolve(Recipe& recipe, const RunOptions& options,

@@ -10,9 +10,11 @@ namespace {
 
 /// Shutdown stages: sources first, then what serves them, then the trainer, and last whoever still
 /// wants to look at the final weights.
-int stage_of(std::string_view role) {
+int stage_of(const WorkerDecl& decl) {
+  const std::string_view role = decl.role;
   if (role == "trainer") return 2;
-  if (role == "evaluator") return 3;
+  // Who asks a service drains before it.
+  if (role == "evaluator") return decl.of(Verb::Asks).empty() ? 3 : 0;
   if (role == "inference" || role == "buffer" || role == "reward") return 1;
   return 0;
 }
@@ -99,7 +101,7 @@ void LocalLauncher::add_loops() {
       for (const WorkerDecl* decl : together) {
         loop.name += fmt::format("{}{}/{}", loop.name.empty() ? "" : "+", decl->name, replica);
       }
-      loop.stage = stage_of(host->role);
+      loop.stage = stage_of(*host);
       loop.restart = options_.restart;
       loop.essential = std::any_of(together.begin(), together.end(),
                                    [](const WorkerDecl* decl) { return decl->role == "trainer"; });

@@ -1,7 +1,7 @@
 #include "inference/engine/engine_support.h"
 
 #include "dataflow/base/random.h"
-#include "inference/kernels/packed_linear_op.h"
+#include "inference/engine/packed_weights.h"
 #include "models/transformer/golden_support.h"
 
 #include <ATen/Parallel.h>
@@ -30,11 +30,7 @@ EngineOptions options() {
 
 EngineOptions exact_options() {
   EngineOptions o = options();
-  o.linear = [](const Transformer& m) -> Result<std::shared_ptr<const LinearOp>> {
-    ASSIGN_OR_RETURN(auto op,
-                     PackedLinearOp::create(m.config(), m.parameters(), WeightFormat::Fp32));
-    return std::shared_ptr<const LinearOp>(std::move(op));
-  };
+  o.linear = packed_weights(WeightFormat::Fp32);
   return o;
 }
 

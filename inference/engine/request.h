@@ -1,7 +1,7 @@
 #pragma once
 #include "dataflow/base/clock.h"
-#include "dataflow/base/ids.h"
 #include "dataflow/base/result.h"
+#include "dataflow/types/version_run.h"
 #include "inference/sampler/constraint/constraint.h"
 #include "inference/sampler/sampler.h"
 #include "inference/sampler/stop_rules.h"
@@ -16,13 +16,6 @@
 namespace sluice {
 
 using RequestId = int64_t;
-
-/// Tokens from `start` on were drawn from the weights of `version`.
-struct VersionRun {
-  int64_t start = 0;
-  VersionTag version;
-  friend bool operator==(const VersionRun&, const VersionRun&) = default;
-};
 
 /// What an engine is asked: to continue a prompt, n times.
 struct GenRequest {

@@ -48,6 +48,7 @@ class ExactAttention : public torch::autograd::Function<ExactAttention> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
                             const at::Tensor& v_in, const AttentionSpec& spec,
                             const PackedBatch& batch) {
+    SLUICE_CHECK(batch.parents.empty()) << "exact attention takes whole sequences";
     const at::Tensor q = q_in.contiguous();
     const at::Tensor k = k_in.contiguous();
     const at::Tensor v = v_in.contiguous();

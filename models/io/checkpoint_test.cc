@@ -20,6 +20,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 
 namespace sluice {
 namespace {
@@ -219,6 +221,36 @@ TEST_F(Checkpoints, WhatAGgufFileCannotSayIsRefused) {
               HasSubstr("use_sliding_window"));
 }
 
+TEST_F(Checkpoints, TokenizersThatAGgufFileWouldChangeAreRefused) {
+  const auto said = [&](const std::function<void(json&)>& change) {
+    const std::string folder = path("changed");
+    fs::remove_all(folder);
+    fs::copy(testdata("tiny_llama"), folder);
+    json tokenizer = *read_json(folder + "/tokenizer.json");
+    change(tokenizer);
+    std::ofstream(folder + "/tokenizer.json") << tokenizer.dump();
+    const std::string target = path("changed.gguf");
+    fs::remove(target);
+    const Status status = convert_to_gguf(*open(folder), target, StoredType::F32);
+    return status.ok() ? "accepted" : status.message();
+  };
+  EXPECT_EQ(said([](json&) {}), "accepted");
+  EXPECT_EQ(said([](json& t) {
+              t["normalizer"] = {{"type", "Sequence"}, {"normalizers", json::array()}};
+            }),
+            "accepted");
+  EXPECT_THAT(said([](json& t) {
+                t["normalizer"] = {{"type", "Lowercase"}};
+              }),
+              HasSubstr("normalizer \"Lowercase\" has no place in a GGUF file"));
+  EXPECT_THAT(said([](json& t) { t["normalizer"] = {{"type", "Foo"}}; }), HasSubstr("\"Foo\""));
+  EXPECT_THAT(said([](json& t) { t["model"]["vocab"]["zz"] = 5; }), HasSubstr("id 5"));
+  EXPECT_THAT(said([](json& t) {
+                t["model"]["merges"].push_back({"qqq", "rrr"});
+              }),
+              HasSubstr("\"qqq\" is not in the vocabulary"));
+}
+
 TEST_F(Checkpoints, QuantisedWeightsAreNotConverted) {
   const std::string folder = path("fp8");
   fs::copy(testdata("tiny_llama"), folder);
@@ -407,6 +439,26 @@ TEST(GgufTokenizer, SentencePieceScoresBecomeMerges) {
   EXPECT_EQ(tokenizer->at("model").at("byte_fallback"), true);
   EXPECT_EQ(tokenizer->at("post_processor").at("single").at(0).at("SpecialToken").at("id"), "<s>");
   EXPECT_EQ(tokenizer->at("added_tokens").size(), 2U);
+}
+
+TEST(GgufTokenizer, PiecesThatMakeEndlessMergesAreRefused) {
+  // All parts of one text: each can be cut everywhere.
+  std::string text;
+  for (uint32_t i = 0; i < 100; ++i) text += static_cast<char>('a' + i * i * i % 23);
+  std::set<std::string> parts;
+  for (size_t begin = 0; begin < text.size(); ++begin) {
+    for (size_t size = 1; size <= text.size() - begin; ++size) {
+      parts.insert(text.substr(begin, size));
+    }
+  }
+  std::vector<std::string> words(parts.begin(), parts.end());
+  const size_t count = words.size();
+  const auto header =
+      header_with({{"tokenizer.ggml.model", internal::gguf_string("llama")},
+                   {"tokenizer.ggml.tokens", array_of(GgufType::String, std::move(words), {}, {})},
+                   {"tokenizer.ggml.scores",
+                    array_of(GgufType::F32, {}, {}, std::vector<double>(count, 0.0))}});
+  EXPECT_THAT(gguf_tokenizer(header).status().message(), HasSubstr("make more than"));
 }
 
 TEST(GgufTokenizer, PreTokenizersKeepTheirDigits) {

@@ -67,6 +67,8 @@ struct GgufHeader {
   static constexpr size_t kMaxNameBytes = 256;
   static constexpr int kMaxArrayDepth = 4;
   static constexpr uint32_t kMaxAlignment = 1U << 20;
+  /// The largest vocabularies with their merges and scores take a tenth of it.
+  static constexpr uint64_t kMaxMemory = uint64_t{512} << 20;
 
   uint32_t version = 3;
   uint32_t alignment = 32;
@@ -74,7 +76,8 @@ struct GgufHeader {
   std::vector<GgufTensor> tensors;
 
   /// Reads and checks. Each malformed case has a one-line message with the key or tensor, without
-  /// the file's name. Nothing is allocated that the rest of the file could not fill.
+  /// the file's name. Nothing is allocated that the rest of the file could not fill, and no more
+  /// than kMaxMemory in all: a file with holes is as large as it likes to be.
   static Result<GgufHeader> parse(const ByteSource& source);
 
   /// Null when there is no such key.

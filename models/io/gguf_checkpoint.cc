@@ -11,6 +11,9 @@ namespace {
 
 using nlohmann::json;
 
+// One float for every two dimensions of a head.
+constexpr uint64_t kMaxFactorBytes = 1 << 16;
+
 class GgufCheckpoint final : public Checkpoint {
  public:
   static Result<std::unique_ptr<Checkpoint>> open(const std::string& path) {
@@ -58,6 +61,10 @@ class GgufCheckpoint final : public Checkpoint {
     std::vector<float> factors;
     for (const auto& tensor : header.tensors) {
       if (tensor.name != "rope_freqs.weight") continue;
+      if (tensor.bytes > kMaxFactorBytes) {
+        return invalid_argument("tensor '{}' has {} bytes, more than {}", tensor.name, tensor.bytes,
+                                kMaxFactorBytes);
+      }
       ASSIGN_OR_RETURN(const at::Tensor values, file_.read_raw(tensor));
       factors.assign(values.data_ptr<float>(), values.data_ptr<float>() + values.numel());
     }

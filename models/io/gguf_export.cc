@@ -1,6 +1,7 @@
 #include "models/io/gguf_model.h"
 #include "models/io/gguf_writer.h"
 #include "models/io/hf_writer.h"
+#include "models/tokenizer/tokenizer.h"
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -223,6 +224,11 @@ Result<GgufMetadata> gguf_metadata(const Checkpoint& from, const std::string& ar
   auto tokenizer = from.tokenizer_json();
   if (!tokenizer.ok() && tokenizer.status().code() == Code::NotFound) return out;
   if (!tokenizer.ok()) return tokenizer.status();
+  // What cannot be read is not passed on under another form.
+  RETURN_IF_ERROR(
+      Tokenizer::from_json(tokenizer->dump(-1, ' ', false, json::error_handler_t::replace),
+                           "tokenizer.json")
+          .status());
   ASSIGN_OR_RETURN(const json tokenizer_config, from.tokenizer_config());
   RETURN_IF_ERROR(add_gguf_tokenizer(*tokenizer, tokenizer_config, config, out));
   add_more_ends(from.generation_config(), out);
@@ -274,6 +280,10 @@ Status convert_to_gguf(const Checkpoint& from, const std::string& path, StoredTy
   const bool tied = tie == from.config().end() ? *architecture == "gpt2" : *tie == true;
   for (const auto& tensor : from.tensors()) {
     if (tied && tensor.name == "lm_head.weight") continue;
+    if (!is_float(tensor.type)) {
+      return named(error(Code::Unimplemented, "tensor '{}' is {}, not floating-point numbers",
+                         tensor.name, name(tensor.type)));
+    }
     auto target = gguf_target(*architecture, from.config(), tensor.name, tensor.shape);
     if (!target.ok()) return named(target.status());
     const auto [at, fresh] = by_name.emplace(target->name, parts.size());

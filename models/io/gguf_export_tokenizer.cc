@@ -29,6 +29,33 @@ std::vector<json> stages(const json& pre) {
   return out;
 }
 
+/// The steps of a normalizer, a sequence or not; none for null.
+std::vector<json> steps(const json& normalizer) {
+  if (normalizer.is_null()) return {};
+  if (part(normalizer, "type") != "Sequence") return {normalizer};
+  std::vector<json> out;
+  for (const auto& step : part(normalizer, "normalizers")) out.push_back(step);
+  return out;
+}
+
+/// A normalizer that the reader of the file would not put back changes the ids.
+Status check_normalizer(const json& normalizer, bool sentencepiece, std::string_view pre) {
+  const auto refused = [](const json& step) {
+    return error(Code::Unimplemented, "tokenizer.json: normalizer {} has no place in a GGUF file",
+                 part(step, "type").dump());
+  };
+  bool nfc = false;
+  for (const json& step : steps(normalizer)) {
+    const json& type = part(step, "type");
+    const bool spaces = type == "Prepend" || (type == "Replace" && part(step, "content") == "▁");
+    if (sentencepiece && spaces) continue;
+    if (pre != "qwen2" || type != "NFC") return refused(step);
+    nfc = true;
+  }
+  if (pre == "qwen2" && !nfc) return bad("qwen2's pattern goes with the normalizer NFC");
+  return {};
+}
+
 /// The name that llama.cpp has for a pre-tokenizer; nothing when it has none that we know.
 std::optional<std::string> pre_name(const json& tokenizer) {
   const auto found = stages(part(tokenizer, "pre_tokenizer"));
@@ -171,6 +198,7 @@ Status add_gguf_tokenizer(const json& tokenizer, const json& config, const json&
     out.emplace_back(std::string("tokenizer.ggml.") + key, std::move(value));
   };
   if (sentencepiece) {
+    RETURN_IF_ERROR(check_normalizer(part(tokenizer, "normalizer"), true, ""));
     add("model", gguf_string("llama"));
     // Ranks become scores: the earlier a piece is merged, the better it is.
     GgufArray scores;
@@ -195,6 +223,7 @@ Status add_gguf_tokenizer(const json& tokenizer, const json& config, const json&
                    "tokenizer.json: this pre-tokenizer has no GGUF name; known are gpt-2, smollm, "
                    "llama-bpe, qwen2");
     }
+    RETURN_IF_ERROR(check_normalizer(part(tokenizer, "normalizer"), false, *pre));
     add("model", gguf_string("gpt2"));
     add("pre", gguf_string(*pre));
     add("merges", strings(std::move(merges)));

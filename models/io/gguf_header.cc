@@ -22,6 +22,18 @@ class Cursor {
   [[nodiscard]] uint64_t at() const noexcept { return at_; }
   [[nodiscard]] uint64_t left() const noexcept { return source_.size() - at_; }
 
+  /// Counts `count` things that take `each` bytes in memory, before they are made.
+  Status charge(uint64_t count, uint64_t each, const std::string& what) {
+    if (count > room_ / each) {
+      return error(Code::ResourceExhausted,
+                   "{} does not fit: a header may take {} MiB of memory, {} bytes are left for {} "
+                   "times {}",
+                   what, GgufHeader::kMaxMemory >> 20, room_, count, each);
+    }
+    room_ -= count * each;
+    return {};
+  }
+
   Status copy(void* out, size_t count, const std::string& what) {
     if (count > left()) {
       return invalid_argument("the file ends inside {}", what);
@@ -54,6 +66,7 @@ class Cursor {
     if (length > limit) {
       return invalid_argument("{} has a length of {}, above the limit {}", what, length, limit);
     }
+    RETURN_IF_ERROR(charge(length, 1, what));
     std::string out(length, '\0');
     RETURN_IF_ERROR(copy(out.data(), out.size(), what));
     return out;
@@ -68,6 +81,7 @@ class Cursor {
   }
 
   const ByteSource& source_;
+  uint64_t room_ = GgufHeader::kMaxMemory;
   uint64_t at_ = 0;
   uint64_t block_at_ = 0;
   std::string block_;
@@ -98,6 +112,12 @@ Status append(Cursor& in, uint64_t count, const std::string& what, std::vector<d
   return {};
 }
 
+/// What an element of an array takes in memory, without what it points to.
+uint64_t held_bytes(GgufType element) {
+  if (element == GgufType::String) return sizeof(std::string);
+  return element == GgufType::Array ? sizeof(GgufArray) : sizeof(int64_t);
+}
+
 Result<GgufArray> take_array(Cursor& in, const std::string& what, int depth) {
   if (depth > GgufHeader::kMaxArrayDepth) {
     return invalid_argument("{} nests arrays deeper than {}", what, GgufHeader::kMaxArrayDepth);
@@ -110,6 +130,7 @@ Result<GgufArray> take_array(Cursor& in, const std::string& what, int depth) {
     return invalid_argument("{} has {} elements of {}, but {} bytes are left", what, count,
                             name(out.element), in.left());
   }
+  RETURN_IF_ERROR(in.charge(count, held_bytes(out.element), what));
   switch (out.element) {
     case GgufType::U8:
       RETURN_IF_ERROR(append<uint8_t>(in, count, what, out.ints));
@@ -361,6 +382,8 @@ Result<GgufHeader> parse_gguf_header(const ByteSource& source) {
     return invalid_argument("{} metadata values and {} tensors do not fit into {} bytes", values,
                             tensors, source.size());
   }
+  RETURN_IF_ERROR(in.charge(values, sizeof(GgufValue), "the list of metadata"));
+  RETURN_IF_ERROR(in.charge(tensors, sizeof(GgufTensor), "the list of tensors"));
   for (uint64_t i = 0; i < values; ++i) {
     ASSIGN_OR_RETURN(std::string key, in.text(fmt::format("metadata key {}", i), 65535));
     if (find_invalid_utf8(key) != std::string_view::npos) {

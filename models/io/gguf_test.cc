@@ -126,6 +126,41 @@ TEST(GgufHeader, EveryMalformedFileHasItsOwnMessageAndTakesNoMemory) {
   EXPECT_LT(peak_kib() - before, 10 * 1024);
 }
 
+/// Bytes in front and zeros behind them, as many as it likes: a file with a hole.
+class SourceWithAHole final : public ByteSource {
+ public:
+  SourceWithAHole(std::string front, uint64_t size) : front_(std::move(front)), size_(size) {}
+  [[nodiscard]] uint64_t size() const noexcept override { return size_; }
+  Status read(uint64_t offset, void* out, size_t count) const override {
+    std::memset(out, 0, count);
+    if (offset >= front_.size()) return {};
+    std::memcpy(out, front_.data() + offset, std::min<size_t>(count, front_.size() - offset));
+    return {};
+  }
+
+ private:
+  std::string front_;
+  uint64_t size_;
+};
+
+TEST(GgufHeader, ListsThatAHugeFileCouldHoldAreRefusedBeforeTheyAreMade) {
+  constexpr uint64_t kSize = uint64_t{1} << 40;
+  const auto message = [](const Builder& front) {
+    const auto header = GgufHeader::parse(SourceWithAHole(front.bytes(), kSize));
+    return header.ok() ? "accepted" : header.status().message();
+  };
+  const int64_t before = peak_kib();
+  for (const uint32_t element : {0U, 6U, 8U, 9U, 12U}) {
+    Builder b;
+    b.head(0, 1).text("k").put<uint32_t>(9).put(element).put(kSize / 16);
+    EXPECT_THAT(message(b), HasSubstr("metadata 'k' does not fit")) << element;
+  }
+  Builder b;
+  EXPECT_THAT(message(b.head(kSize / 64, 0)), HasSubstr("the list of tensors does not fit"));
+  EXPECT_THAT(message(b.head(0, kSize / 64)), HasSubstr("the list of metadata does not fit"));
+  EXPECT_LT(peak_kib() - before, 10 * 1024);
+}
+
 TEST(GgufHeader, EveryCutOfARealFileIsRefused) {
   const auto file = MappedFile::open(testdata("tiny_llama.gguf"));
   ASSERT_TRUE(file.ok());

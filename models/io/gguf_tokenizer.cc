@@ -238,14 +238,16 @@ Status byte_level_bpe(const GgufHeader& header, const Lists& in, json& out) {
 
 /// Every split of a normal piece into two normal pieces is a merge, the better pieces first: Kudo &
 /// Richardson, "SentencePiece" (2018), with scores as ranks.
-json merges_by_score(const Lists& in, const std::vector<double>& scores,
-                     const json::object_t& vocab) {
+Result<json> merges_by_score(const Lists& in, const std::vector<double>& scores,
+                             const json::object_t& vocab) {
   struct Merge {
     double score;
     size_t left;
     size_t right;
   };
   const std::vector<std::string>& tokens = *in.tokens;
+  // Real vocabularies make two to three for each piece, made-up ones as many as it has letters.
+  const size_t most = std::min<size_t>(4'000'000, std::max<size_t>(65'536, 16 * tokens.size()));
   const auto normal = [&](json::object_t::const_iterator at) {
     return at != vocab.end() && in.type(at->second.get<size_t>()) == TokenType::Normal;
   };
@@ -260,6 +262,10 @@ json merges_by_score(const Lists& in, const std::vector<double>& scores,
       if (!normal(left)) continue;
       const auto right = vocab.find(piece.substr(cut));
       if (!normal(right)) continue;
+      if (all.size() == most) {
+        return invalid_argument("{} tokenizer.ggml.tokens make more than {} merges", tokens.size(),
+                                most);
+      }
       all.push_back({scores[id], left->second.get<size_t>(), right->second.get<size_t>()});
     }
   }
@@ -282,7 +288,8 @@ Status sentencepiece_bpe(const GgufHeader& header, const Lists& in, json& out) {
   }
   ASSIGN_OR_RETURN(json vocab, vocabulary(in));
   ASSIGN_OR_RETURN(const bool prefix, header.boolean_or("tokenizer.ggml.add_space_prefix", true));
-  json merge_list = merges_by_score(in, scores->floats, vocab.get_ref<const json::object_t&>());
+  ASSIGN_OR_RETURN(json merge_list,
+                   merges_by_score(in, scores->floats, vocab.get_ref<const json::object_t&>()));
   out["model"] = bpe(std::move(vocab), std::move(merge_list));
   out["model"]["byte_fallback"] = true;
   out["model"]["fuse_unk"] = true;

@@ -82,7 +82,8 @@ Status write_hf_folder(const std::string& path, const HfFolderContent& content) 
 }
 
 Status convert_to_hf(const Checkpoint& from, const std::string& path,
-                     std::optional<at::ScalarType> type, uint64_t max_shard_bytes) {
+                     std::optional<at::ScalarType> type, uint64_t max_shard_bytes,
+                     const std::function<at::Tensor(const std::string& name)>& values) {
   if (type) RETURN_IF_ERROR(refuse_quantized(from));
   HfFolderContent content;
   content.max_shard_bytes = max_shard_bytes;
@@ -101,8 +102,11 @@ Status convert_to_hf(const Checkpoint& from, const std::string& path,
     for (const int64_t size : tensor.shape) count *= size;
     elements[as] += count;
   }
-  content.producer = [&](size_t i) {
-    return from.read_copy(content.tensors[i].name, content.tensors[i].type);
+  content.producer = [&](size_t i) -> Result<at::Tensor> {
+    const TensorToWrite& wanted = content.tensors[i];
+    const at::Tensor other = values ? values(wanted.name) : at::Tensor();
+    if (other.defined()) return other.to(wanted.type).contiguous();
+    return from.read_copy(wanted.name, wanted.type);
   };
   json config = from.config();
   const auto largest =

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +38,10 @@ Status refuse_quantized(const Checkpoint& from);
 /// Writes a checkpoint of any format as a Hugging Face folder. Floats become `type`; without it
 /// plain floats stay as they are stored and blocks become bf16. Other tensors stay as they are.
 /// A model with a quantization_config can be written as it is and is refused with a `type`.
+/// `values` gives other values for the tensors that it has (of their shapes; undefined: as stored).
 Status convert_to_hf(const Checkpoint& from, const std::string& path,
                      std::optional<at::ScalarType> type,
-                     uint64_t max_shard_bytes = kDefaultShardBytes);
+                     uint64_t max_shard_bytes = kDefaultShardBytes,
+                     const std::function<at::Tensor(const std::string& name)>& values = {});
 
 }  // namespace sluice

@@ -52,4 +52,22 @@ std::optional<uint64_t> stored_bytes(StoredType type, uint64_t elements) noexcep
   return bits / 8;
 }
 
+bool is_float(StoredType type) noexcept {
+  switch (type) {
+    case StoredType::Bool:
+    case StoredType::U8:
+    case StoredType::I8:
+    case StoredType::I16:
+    case StoredType::U16:
+    case StoredType::I32:
+    case StoredType::U32:
+    case StoredType::I64:
+    case StoredType::U64:
+    case StoredType::C64:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace sluice

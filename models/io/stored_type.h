@@ -46,6 +46,9 @@ enum class StoredType : uint8_t {
 /// The safetensors type of this name; nothing when safetensors has none so called.
 [[nodiscard]] std::optional<StoredType> safetensors_type(std::string_view name) noexcept;
 
+/// Whether elements are floating-point numbers, in blocks or not: what weights are made of.
+[[nodiscard]] bool is_float(StoredType type) noexcept;
+
 /// Elements are stored in blocks of this many (1 for plain types), each of this many bits.
 [[nodiscard]] uint32_t block_elements(StoredType type) noexcept;
 [[nodiscard]] uint32_t block_bits(StoredType type) noexcept;

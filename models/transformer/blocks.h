@@ -74,9 +74,9 @@ class ExpertsBlock {
 
 struct Routing {
   at::Tensor experts;  ///< int64 [tokens, per_token]
-  at::Tensor weights;  ///< fp32 [tokens, per_token]
+  at::Tensor weights;  ///< [tokens, per_token]
 };
-/// Chooses experts from router scores [tokens, experts]; softmax in fp32.
+/// Chooses experts from router scores [tokens, experts]; softmax in fp32 (fp64 stays fp64).
 [[nodiscard]] Routing route(const ExpertConfig& config, const at::Tensor& scores);
 
 /// The linear-attention layer: a short causal convolution, then the gated delta rule.

@@ -3,6 +3,7 @@
 #include "models/transformer/fused.h"
 
 #include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
 
 namespace sluice {
 namespace {
@@ -17,10 +18,11 @@ at::Tensor plain::normalise(const Norm& norm, const at::Tensor& x) {
   if (norm.kind == NormKind::Layer) {
     return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.eps);
   }
-  const at::Tensor wide = x.to(at::kFloat);
+  const at::ScalarType as = at::toOpMathType(x.scalar_type());
+  const at::Tensor wide = x.to(as);
   const at::Tensor scaled = wide * at::rsqrt(wide.square().mean(-1, true) + norm.eps);
   if (norm.unit_offset) {
-    return (scaled * (1 + norm.weight.to(at::kFloat))).to(x.scalar_type());
+    return (scaled * (1 + norm.weight.to(as))).to(x.scalar_type());
   }
   return norm.weight * scaled.to(x.scalar_type());
 }

@@ -17,7 +17,7 @@ struct Norm {
   at::Tensor bias;  ///< undefined for RMSNorm
 };
 
-/// Normalises the last dimension, in fp32, result in the dtype of x.
+/// Normalises the last dimension, in fp32 (fp64 stays fp64), result in the dtype of x.
 [[nodiscard]] at::Tensor normalise(const Norm& norm, const at::Tensor& x);
 
 struct AddedNorm {

@@ -12,6 +12,10 @@ at::Tensor LinearOp::apply_group(std::span<const Linear> layers, const at::Tenso
   return outputs.size() == 1 ? outputs.front() : at::cat(outputs, -1);
 }
 
+at::Tensor LinearOp::embed(const at::Tensor& weight, const at::Tensor& ids) const {
+  return at::embedding(weight, ids);
+}
+
 at::Tensor spanning(at::TensorList parts) {
   const at::Tensor& first = parts.front();
   if (!first.defined() || !first.is_contiguous() || first.dim() < 1) return {};

@@ -5,14 +5,25 @@
 
 #include <nlohmann/json.hpp>
 
+#include <unordered_map>
+
 namespace sluice {
 
 TensorReader reader_of(const Checkpoint& checkpoint, at::ScalarType dtype) {
   TensorReader reader;
+  // Masks and the like are integers; they are listed, and refused only as weights.
+  std::unordered_map<std::string, std::string_view> other;
   for (const CheckpointTensor& t : checkpoint.tensors()) {
     reader.tensors.push_back({t.name, t.shape});
+    if (!is_float(t.type)) other.emplace(t.name, name(t.type));
   }
-  reader.read = [&checkpoint, dtype](const std::string& name) {
+  reader.read = [&checkpoint, dtype,
+                 other = std::move(other)](const std::string& name) -> Result<at::Tensor> {
+    if (const auto at = other.find(name); at != other.end()) {
+      return invalid_argument(
+          "tensor '{}' is {} in the checkpoint, the config implies floating-point numbers", name,
+          at->second);
+    }
     return checkpoint.read_copy(name, dtype);
   };
   return reader;

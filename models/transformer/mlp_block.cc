@@ -1,6 +1,7 @@
 #include "models/transformer/blocks.h"
 
 #include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
 
 namespace sluice {
 
@@ -20,7 +21,7 @@ at::Tensor MlpBlock::forward(const at::Tensor& x, const LinearOp& linear) const 
 }
 
 Routing route(const ExpertConfig& config, const at::Tensor& scores) {
-  const at::Tensor wide = scores.to(at::kFloat);
+  const at::Tensor wide = scores.to(at::toOpMathType(scores.scalar_type()));
   const at::Tensor ranked = config.softmax_before_topk ? at::softmax(wide, -1) : wide;
   auto [weights, experts] = at::topk(ranked, config.per_token, -1);
   if (!config.softmax_before_topk) {

@@ -3,9 +3,12 @@
 #include "models/transformer/attention_ops.h"
 #include "models/transformer/blocks.h"
 #include "models/transformer/linear_ops.h"
+#include "models/transformer/recompute.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace sluice {
@@ -98,23 +101,38 @@ Transformer::Transformer(Transformer&&) noexcept = default;
 Transformer& Transformer::operator=(Transformer&&) noexcept = default;
 
 at::Tensor Transformer::embed(const PackedBatch& batch) const {
-  at::Tensor h = at::embedding(blocks_->embedding, batch.tokens);
+  at::Tensor h = linear_->embed(blocks_->embedding, batch.tokens);
   if (config_.embedding_scale != 1) {
     // The reference rounds the factor to the weights' type first.
     h = h * at::scalar_tensor(config_.embedding_scale, h.options().requires_grad(false));
   }
   if (blocks_->positions.defined()) {
-    h = h + at::embedding(blocks_->positions, batch.positions);
+    h = h + linear_->embed(blocks_->positions, batch.positions);
   }
   return h;
 }
 
+bool continues_sequences(const TransformerConfig& config) noexcept {
+  const auto attends = [](const LayerConfig& l) { return l.mixer == MixerKind::Attention; };
+  return std::all_of(config.layers.begin(), config.layers.end(), attends) &&
+         !rope_by_sequence(config.rope);
+}
+
 at::Tensor Transformer::forward(const PackedBatch& batch, KvCache* cache) const {
+  SLUICE_CHECK(batch.parents.empty() || continues_sequences(config_))
+      << "a layer of this model needs every sequence whole";
   std::optional<RopeTable> rope;
   if (config_.rope.type != RopeType::None) {
     rope = rope_table(config_.rope, config_.head_dim, config_.max_positions, batch.positions,
                       batch.cu_seqlens, blocks_->rope_frequencies);
   }
+  // What a layer that is run again must still find; `this` stays where it is until then.
+  struct Inputs {
+    PackedBatch batch;
+    std::optional<RopeTable> rope;
+  };
+  const bool again = recompute_ && cache == nullptr && at::GradMode::is_enabled();
+  const auto inputs = again ? std::make_shared<const Inputs>(Inputs{batch, rope}) : nullptr;
   const ForwardContext context{*linear_, *attention_, batch, rope ? &*rope : nullptr, cache};
   const auto& layers = blocks_->layers;
   AddedNorm state;
@@ -122,7 +140,16 @@ at::Tensor Transformer::forward(const PackedBatch& batch, KvCache* cache) const 
   state.normed = normalise(layers.front().input_norm, state.sum);
   for (size_t i = 0; i < layers.size(); ++i) {
     const Norm& next = i + 1 < layers.size() ? layers[i + 1].input_norm : blocks_->norm;
-    state = layers[i].forward(state, next, context);
+    if (!again) {
+      state = layers[i].forward(state, next, context);
+      continue;
+    }
+    const auto part = [this, inputs, &layer = layers[i], &next](const AddedNorm& in) {
+      const ForwardContext own{*linear_, *attention_, inputs->batch,
+                               inputs->rope ? &*inputs->rope : nullptr, nullptr};
+      return layer.forward(in, next, own);
+    };
+    state = recomputed(part, state);
   }
   return state.normed;
 }

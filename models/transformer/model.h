@@ -42,6 +42,9 @@ class Transformer {
   /// Replaces how the model multiplies, or attends.
   void use(std::shared_ptr<const LinearOp> linear) { linear_ = std::move(linear); }
   void use(std::shared_ptr<const AttentionOp> attention) { attention_ = std::move(attention); }
+  /// Whether a forward with gradients keeps only the input of each layer and runs the layer again
+  /// in the backward pass, until which the model must stay where it is.
+  void recompute(bool wanted) noexcept { recompute_ = wanted; }
 
  private:
   struct Layer;
@@ -53,6 +56,11 @@ class Transformer {
   std::shared_ptr<const LinearOp> linear_;
   std::shared_ptr<const AttentionOp> attention_;
   std::unique_ptr<Blocks> blocks_;
+  bool recompute_ = false;
 };
+
+/// Whether sequences of a batch may have parents: not when a layer carries a state from token to
+/// token, nor when rotary frequencies depend on each sequence's length.
+[[nodiscard]] bool continues_sequences(const TransformerConfig& config) noexcept;
 
 }  // namespace sluice

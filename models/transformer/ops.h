@@ -28,6 +28,9 @@ class LinearOp {
   /// Unless overridden, each is applied alone.
   [[nodiscard]] virtual at::Tensor apply_group(std::span<const Linear> layers,
                                                const at::Tensor& x) const;
+  /// Rows `ids` (int64 [..]) of an embedding [vocabulary, width] -> [.., width]. Unless overridden,
+  /// as it is defined.
+  [[nodiscard]] virtual at::Tensor embed(const at::Tensor& weight, const at::Tensor& ids) const;
 };
 
 /// What one layer's attention is, apart from its tensors.
@@ -49,7 +52,7 @@ class AttentionOp {
  public:
   virtual ~AttentionOp() = default;
   /// q [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim], causal inside each sequence
-  /// of the batch -> [tokens, heads, head_dim].
+  /// of the batch -> [tokens, heads, head_dim]. Sequences with a parent come without a cache.
   [[nodiscard]] virtual at::Tensor apply(const AttentionSpec& spec, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v,
                                          const PackedBatch& batch, KvCache* cache) const = 0;

@@ -67,12 +67,11 @@ void stretch_yarn(const RopeConfig& rope, int64_t dim, std::vector<float>& freqs
   }
 }
 
-/// Whether each sequence has frequencies of its own.
-bool by_sequence(const RopeConfig& rope) {
+}  // namespace
+
+bool rope_by_sequence(const RopeConfig& rope) noexcept {
   return rope.type == RopeType::Dynamic && rope.dynamic_length == 0;
 }
-
-}  // namespace
 
 std::string_view name(RopeType type) noexcept {
   for (const auto& [known, text] : kTypes) {
@@ -126,7 +125,7 @@ double rope_attention_factor(const RopeConfig& rope) noexcept {
 
 at::Tensor rope_frequencies(const RopeConfig& rope, int64_t head_dim, int64_t max_positions,
                             const at::Device& device) {
-  if (rope.type == RopeType::None || by_sequence(rope)) return {};
+  if (rope.type == RopeType::None || rope_by_sequence(rope)) return {};
   const auto freqs = rope_inv_freq(rope, head_dim, max_positions, rope.dynamic_length);
   return at::tensor(freqs, at::kFloat).to(device);
 }
@@ -144,7 +143,7 @@ RopeTable rope_table(const RopeConfig& rope, int64_t head_dim, int64_t max_posit
     return at_positions.to(at::kFloat).unsqueeze(1) * inv_freq;
   };
   at::Tensor all;
-  if (by_sequence(rope)) {
+  if (rope_by_sequence(rope)) {
     std::vector<at::Tensor> parts;
     for (size_t i = 0; i + 1 < cu_seqlens.size(); ++i) {
       const at::Tensor own = positions.slice(0, cu_seqlens[i], cu_seqlens[i + 1]);

@@ -47,6 +47,9 @@ struct RopeConfig {
 /// The rotated part of a head of `head_dim`.
 [[nodiscard]] int64_t rotary_dim(const RopeConfig& rope, int64_t head_dim) noexcept;
 
+/// Whether each sequence's length decides its frequencies.
+[[nodiscard]] bool rope_by_sequence(const RopeConfig& rope) noexcept;
+
 /// Inverse frequencies [rotary_dim / 2] as `transformers` computes them (fp32). `length` matters to
 /// Dynamic only, with `max_positions` of the model.
 [[nodiscard]] std::vector<float> rope_inv_freq(const RopeConfig& rope, int64_t head_dim,

@@ -24,28 +24,33 @@ double clip_factor(double norm, double max_norm) noexcept {
   return max_norm > 0 && norm > max_norm ? max_norm / norm : 1.0;
 }
 
+void adam_step(const AdamConfig& config, int64_t step, double learning_rate, double scale,
+               const AdamBuffers& buffers, Isa isa) {
+  const auto t = static_cast<double>(step);
+  const auto f = [](double x) { return static_cast<float>(x); };
+  const internal::AdamPass pass{f(config.beta1),
+                                f(1 - config.beta1),
+                                f(config.beta2),
+                                f(1 - config.beta2),
+                                f(scale),
+                                f(learning_rate / (1 - std::pow(config.beta1, t))),
+                                f(1 / std::sqrt(1 - std::pow(config.beta2, t))),
+                                f(config.eps),
+                                f(1 - learning_rate * config.weight_decay)};
+  internal::AdamKernel kernel = internal::kAdamPlain;
+#if defined(__x86_64__)
+  if (isa == Isa::Avx2) kernel = internal::kAdamAvx2;
+  if (isa == Isa::Avx512) kernel = internal::kAdamAvx512;
+#endif
+  kernel(pass, buffers.count, buffers.parameters, buffers.gradient, buffers.m, buffers.v);
+}
+
 Adam::Adam(int64_t parameters, const AdamConfig& config, Isa isa)
     : config_(config), isa_(isa), m_(static_cast<size_t>(parameters)), v_(m_.size()) {}
 
 void Adam::step(float* parameters, const float* gradient, double learning_rate, double scale) {
-  ++step_;
-  const auto t = static_cast<double>(step_);
-  const auto f = [](double x) { return static_cast<float>(x); };
-  const internal::AdamPass pass{f(config_.beta1),
-                                f(1 - config_.beta1),
-                                f(config_.beta2),
-                                f(1 - config_.beta2),
-                                f(scale),
-                                f(learning_rate / (1 - std::pow(config_.beta1, t))),
-                                f(1 / std::sqrt(1 - std::pow(config_.beta2, t))),
-                                f(config_.eps),
-                                f(1 - learning_rate * config_.weight_decay)};
-  internal::AdamKernel kernel = internal::kAdamPlain;
-#if defined(__x86_64__)
-  if (isa_ == Isa::Avx2) kernel = internal::kAdamAvx2;
-  if (isa_ == Isa::Avx512) kernel = internal::kAdamAvx512;
-#endif
-  kernel(pass, static_cast<int64_t>(m_.size()), parameters, gradient, m_.data(), v_.data());
+  adam_step(config_, ++step_, learning_rate, scale,
+            {static_cast<int64_t>(m_.size()), parameters, gradient, m_.data(), v_.data()}, isa_);
 }
 
 AdamState Adam::save() const { return {step_, {m_.begin(), m_.end()}, {v_.begin(), v_.end()}}; }

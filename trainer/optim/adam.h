@@ -31,6 +31,20 @@ struct AdamState {
 /// max_norm is 0 (no clipping).
 [[nodiscard]] double clip_factor(double norm, double max_norm) noexcept;
 
+/// What a step works on, `count` numbers each.
+struct AdamBuffers {
+  int64_t count = 0;
+  float* parameters = nullptr;
+  const float* gradient = nullptr;
+  float* m = nullptr;
+  float* v = nullptr;
+};
+/// Step number `step` (the first is 1) with `gradient * scale`, in one pass over memory of the
+/// caller's; each number depends on its own alone, so a buffer may be worked off in parts of whole
+/// cache lines.
+void adam_step(const AdamConfig& config, int64_t step, double learning_rate, double scale,
+               const AdamBuffers& buffers, Isa isa = active_isa());
+
 /// Adam on one flat buffer of parameters; one pass per step. One caller at a time.
 class Adam {
  public:

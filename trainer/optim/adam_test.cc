@@ -82,6 +82,23 @@ TEST(Adam, AgreesWithLibTorchsFusedKernel) {
     EXPECT_NEAR(mine[static_cast<size_t>(i)], p[i].item<float>(), 1e-6);
 }
 
+TEST(Adam, StepsABufferInPartsAsInOne) {
+  constexpr int64_t kCount = 48;
+  std::vector<float> p(kCount, 1.0F), g(kCount), whole(kCount, 1.0F), m(kCount), v(kCount);
+  for (size_t i = 0; i < g.size(); ++i) g[i] = RandomKey(3).normal(i)[0];
+  const AdamConfig config{0.9, 0.99, 1e-6, 0.1};
+  Adam adam(kCount, config);
+  for (int64_t step = 1; step <= 3; ++step) {
+    adam.step(whole.data(), g.data(), 1e-2, 0.5);
+    for (const int64_t first : {int64_t{0}, int64_t{16}}) {
+      const int64_t count = first == 0 ? 16 : kCount - 16;
+      adam_step(config, step, 1e-2, 0.5,
+                {count, p.data() + first, g.data() + first, m.data() + first, v.data() + first});
+    }
+  }
+  EXPECT_EQ(p, whole);
+}
+
 TEST(Adam, ContinuesFromASavedStateBitForBit) {
   Adam a(5), b(5);
   float pa[5] = {1, 2, 3, 4, 5}, pb[5];

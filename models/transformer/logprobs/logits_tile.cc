@@ -30,7 +30,9 @@ LogitsTiles::LogitsTiles(LogitsSource source)
   if (scale_ != 1) scaled_hidden_ = scaled_hidden_ * scale_;
   rows_ = std::clamp<int64_t>(std::min(tokens, source_.tile), 1, kTileRows);
   cols_ = std::clamp<int64_t>(source_.tile / rows_, 1, vocabulary);
-  buffer_ = at::empty({std::min(tokens, rows_) * cols_}, source_.hidden.options().dtype(dtype_));
+  if (source_.buffered) {
+    buffer_ = at::empty({std::min(tokens, rows_) * cols_}, source_.hidden.options().dtype(dtype_));
+  }
 }
 
 at::Tensor LogitsTiles::weight(int64_t col, int64_t cols) const {
@@ -38,7 +40,9 @@ at::Tensor LogitsTiles::weight(int64_t col, int64_t cols) const {
 }
 
 at::Tensor LogitsTiles::logits(int64_t row, int64_t count, int64_t col, int64_t cols) const {
-  at::Tensor tile = buffer_.narrow(0, 0, count * cols).view({count, cols});
+  at::Tensor tile = source_.buffered
+                        ? buffer_.narrow(0, 0, count * cols).view({count, cols})
+                        : at::empty({count, cols}, scaled_hidden_.options().requires_grad(false));
   const at::Tensor h = scaled_hidden_.narrow(0, row, count);
   const at::Tensor w = weight(col, cols).t();
   if (source_.bias.defined()) {
@@ -58,12 +62,13 @@ at::Tensor LogitsTiles::softcap_slope(const at::Tensor& tile) const {
   return (tile * (1 / factor)).square_().neg_().add_(1).mul_(factor);
 }
 
-LogitsGradient::LogitsGradient(const LogitsTiles& tiles, bool hidden, bool weight, bool bias)
-    : tiles_(tiles) {
+LogitsGradient::LogitsGradient(const LogitsTiles& tiles, bool hidden, bool weight, bool bias,
+                               const at::Tensor& weight_sink)
+    : tiles_(tiles), owns_weight_(!weight_sink.defined()) {
   const LogitsSource& source = tiles.source();
   const at::TensorOptions as = source.hidden.options().dtype(tiles.dtype());
   if (hidden) hidden_ = at::zeros(source.hidden.sizes(), as);
-  if (weight) weight_ = at::zeros(source.weight.sizes(), as);
+  if (weight) weight_ = owns_weight_ ? at::zeros(source.weight.sizes(), as) : weight_sink;
   if (bias) bias_ = at::zeros(source.bias.sizes(), as);
 }
 
@@ -82,7 +87,8 @@ at::Tensor LogitsGradient::hidden() const {
 }
 
 at::Tensor LogitsGradient::weight() const {
-  return weight_.defined() ? weight_.to(tiles_.source().weight.scalar_type()) : weight_;
+  if (!weight_.defined() || !owns_weight_) return {};
+  return weight_.to(tiles_.source().weight.scalar_type());
 }
 
 at::Tensor LogitsGradient::bias() const {

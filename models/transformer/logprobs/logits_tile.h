@@ -23,6 +23,7 @@ struct LogitsSource {
   double softcap = 0;
   double temperature = 1;
   int64_t tile = 0;
+  bool buffered = true;  ///< one buffer serves all tiles; false: each has its own memory
 };
 
 class LogitsTiles {
@@ -45,7 +46,7 @@ class LogitsTiles {
     for_each(source_.weight.size(0), cols_, f);
   }
 
-  /// The tile [count, cols] at (row, col), overwritten by the next call.
+  /// The tile [count, cols] at (row, col), overwritten by the next call if buffered.
   [[nodiscard]] at::Tensor logits(int64_t row, int64_t count, int64_t col, int64_t cols) const;
   /// d logit / d (h W^T + b), up to the factor scale(), of a tile just made; undefined when there
   /// is no softcap.
@@ -71,7 +72,10 @@ class LogitsTiles {
 /// The gradients of hidden, weight and bias, summed over tiles of d/d logits.
 class LogitsGradient {
  public:
-  LogitsGradient(const LogitsTiles& tiles, bool hidden, bool weight, bool bias);
+  /// `weight_sink`, when defined, is what the weight's gradient is added to; weight() is undefined
+  /// then.
+  LogitsGradient(const LogitsTiles& tiles, bool hidden, bool weight, bool bias,
+                 const at::Tensor& weight_sink = {});
 
   void add(const at::Tensor& tile, int64_t row, int64_t count, int64_t col, int64_t cols);
 
@@ -85,6 +89,7 @@ class LogitsGradient {
   at::Tensor hidden_;
   at::Tensor weight_;
   at::Tensor bias_;
+  bool owns_weight_ = true;
 };
 
 }  // namespace sluice

@@ -14,8 +14,10 @@ class OnlineSoftmax {
  public:
   OnlineSoftmax(int64_t rows, const at::TensorOptions& options, bool entropy);
 
-  /// Takes in a tile whose first column is `col`, and may destroy it. `targets` [rows].
+  /// Takes in a tile whose first column is `col`, and destroys it unless preserves(). `targets`
+  /// [rows].
   void fold(const at::Tensor& tile, const at::Tensor& targets, int64_t col);
+  [[nodiscard]] bool preserves() const noexcept { return fused_; }
 
   /// Of all tiles together: x_y - lse, lse and entropy [rows]; entropy only if asked for.
   void finish(const at::Tensor& logprob, const at::Tensor& lse, const at::Tensor& entropy) const;

@@ -20,13 +20,24 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
 
+/// What is no tensor of the graph.
+struct Settings {
+  double softcap = 0;
+  LogprobOptions options;
+  bool keeps = false;  ///< the logits, for the backward pass
+  at::Tensor weight_gradient;
+};
+
 class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
  public:
   static variable_list forward(AutogradContext* ctx, const Variable& hidden, const Variable& weight,
                                const std::optional<Variable>& maybe_bias, const Variable& targets,
-                               double softcap, const LogprobOptions& options) {
+                               const Settings& settings) {
     const Variable bias = maybe_bias.value_or(Variable());
-    const LogitsTiles tiles({hidden, weight, bias, softcap, options.temperature, options.tile});
+    const LogprobOptions& options = settings.options;
+    const LogitsTiles tiles({hidden, weight, bias, settings.softcap, options.temperature,
+                             options.tile, !settings.keeps});
+    variable_list kept;
     const int64_t rows = hidden.size(0);
     const at::TensorOptions as = hidden.options().dtype(tiles.dtype());
     const at::Tensor logprob = at::empty({rows}, as);
@@ -36,13 +47,20 @@ class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
       OnlineSoftmax softmax(count, as, options.entropy);
       const at::Tensor y = targets.narrow(0, row, count);
       tiles.for_each_cols([&](int64_t col, int64_t cols) {
-        softmax.fold(tiles.logits(row, count, col, cols), y, col);
+        const at::Tensor tile = tiles.logits(row, count, col, cols);
+        if (settings.keeps) kept.push_back(tile);
+        softmax.fold(settings.keeps && !softmax.preserves() ? tile.clone() : tile, y, col);
       });
       softmax.finish(logprob.narrow(0, row, count), lse.narrow(0, row, count),
                      options.entropy ? entropy.narrow(0, row, count) : entropy);
     });
-    ctx->save_for_backward({hidden, weight, bias, targets, lse, entropy});
-    ctx->saved_data["softcap"] = softcap;
+    variable_list saved{hidden, weight, bias, targets, lse, entropy};
+    saved.insert(saved.end(), kept.begin(), kept.end());
+    ctx->save_for_backward(saved);
+    if (settings.weight_gradient.defined()) {
+      ctx->saved_data["weight_gradient"] = settings.weight_gradient;
+    }
+    ctx->saved_data["softcap"] = settings.softcap;
     ctx->saved_data["temperature"] = options.temperature;
     ctx->saved_data["tile"] = options.tile;
     ctx->set_materialize_grads(false);
@@ -58,23 +76,30 @@ class ChunkedLogprobs : public torch::autograd::Function<ChunkedLogprobs> {
     const auto flat = [](const at::Tensor& x) { return x.defined() ? x.contiguous() : x; };
     const RowGradients all{lse, flat(gradients[0]),
                            gradients.size() > 1 ? flat(gradients[1]) : at::Tensor(), entropy};
-    if (!all.g.defined() && !all.q.defined()) return variable_list(6);
+    if (!all.g.defined() && !all.q.defined()) return variable_list(5);
+    const bool kept = saved.size() > kSaved;
     const LogitsTiles tiles({hidden, weight, bias, ctx->saved_data["softcap"].toDouble(),
                              ctx->saved_data["temperature"].toDouble(),
-                             ctx->saved_data["tile"].toInt()});
+                             ctx->saved_data["tile"].toInt(), !kept});
+    const auto sink = ctx->saved_data.find("weight_gradient");
     LogitsGradient out(tiles, ctx->needs_input_grad(0), ctx->needs_input_grad(1),
-                       bias.defined() && ctx->needs_input_grad(2));
+                       bias.defined() && ctx->needs_input_grad(2),
+                       sink == ctx->saved_data.end() ? at::Tensor() : sink->second.toTensor());
+    size_t next = kSaved;
     tiles.for_each_rows([&](int64_t row, int64_t count) {
       tiles.for_each_cols([&](int64_t col, int64_t cols) {
-        const at::Tensor tile = tiles.logits(row, count, col, cols);
+        const at::Tensor tile = kept ? saved[next++] : tiles.logits(row, count, col, cols);
         const at::Tensor slope = tiles.softcap_slope(tile);
         to_gradient(tile, targets.narrow(0, row, count), col, all.narrow(row, count));
         if (slope.defined()) tile.mul_(slope);
         out.add(tile, row, count, col, cols);
       });
     });
-    return {out.hidden(), out.weight(), out.bias(), {}, {}, {}};
+    return {out.hidden(), out.weight(), out.bias(), {}, {}};
   }
+
+ private:
+  static constexpr size_t kSaved = 6;  // tensors before the kept logits
 };
 
 Status check(const at::Tensor& hidden, const LmHead& head, const at::Tensor& targets,
@@ -101,6 +126,14 @@ Status check(const at::Tensor& hidden, const LmHead& head, const at::Tensor& tar
   }
   if (!(head.softcap >= 0) || !std::isfinite(head.softcap)) {
     return invalid_argument("the softcap must be 0 or more and finite, not {}", head.softcap);
+  }
+  if (head.weight_gradient.defined() &&
+      (head.weight_gradient.sizes() != weight.sizes() ||
+       head.weight_gradient.scalar_type() != compute_type(hidden, weight))) {
+    return invalid_argument(
+        "the head's gradient is added in a tensor of its own shape and of the "
+        "type that log-probs are computed in, not {} {}",
+        at::toString(head.weight_gradient.scalar_type()), shape_text(head.weight_gradient));
   }
   if (options.tile < 1) return invalid_argument("a tile of {} logits", options.tile);
   if (head.vocabulary < 0 || head.vocabulary > weight.size(0) || weight.size(0) == 0) {
@@ -133,6 +166,9 @@ Result<TokenLogprobs> over_kept(const at::Tensor& hidden, const LmHead& head,
   LmHead used = head;
   if (head.vocabulary > 0 && head.vocabulary < head.weight.size(0)) {
     used.weight = head.weight.narrow(0, 0, head.vocabulary);
+    if (used.weight_gradient.defined()) {
+      used.weight_gradient = head.weight_gradient.narrow(0, 0, head.vocabulary);
+    }
     if (head.bias.defined()) used.bias = head.bias.narrow(0, 0, head.vocabulary);
   }
   ASSIGN_OR_RETURN(const at::Tensor rows, kept_rows(targets, used.weight.size(0)));
@@ -147,15 +183,20 @@ Result<TokenLogprobs> over_kept(const at::Tensor& hidden, const LmHead& head,
 
 Result<TokenLogprobs> token_logprobs(const at::Tensor& hidden, const LmHead& head,
                                      const at::Tensor& targets, const LogprobOptions& options) {
-  return over_kept(hidden, head, targets, options,
-                   [&](const at::Tensor& h, const LmHead& used, const at::Tensor& y) {
-                     // Autograd takes an absent tensor as an argument, but not an undefined one.
-                     const auto bias =
-                         used.bias.defined() ? std::optional(used.bias) : std::nullopt;
-                     const variable_list out =
-                         ChunkedLogprobs::apply(h, used.weight, bias, y, used.softcap, options);
-                     return TokenLogprobs{out[0], options.entropy ? out[1] : at::Tensor()};
-                   });
+  return over_kept(
+      hidden, head, targets, options,
+      [&](const at::Tensor& h, const LmHead& used, const at::Tensor& y) {
+        // Autograd takes an absent tensor as an argument, but not an undefined one.
+        const auto bias = used.bias.defined() ? std::optional(used.bias) : std::nullopt;
+        const bool trains =
+            at::GradMode::is_enabled() && (h.requires_grad() || used.weight.requires_grad() ||
+                                           (used.bias.defined() && used.bias.requires_grad()));
+        const Settings settings{used.softcap, options,
+                                trains && h.size(0) * used.weight.size(0) <= options.keep,
+                                used.weight_gradient};
+        const variable_list out = ChunkedLogprobs::apply(h, used.weight, bias, y, settings);
+        return TokenLogprobs{out[0], options.entropy ? out[1] : at::Tensor()};
+      });
 }
 
 Result<TokenLogprobs> token_logprobs_plain(const at::Tensor& hidden, const LmHead& head,

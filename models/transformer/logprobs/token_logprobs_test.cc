@@ -317,6 +317,29 @@ TEST(TokenLogprobs, NeverHoldMoreThanATileOfLogits) {
   EXPECT_GE(peak.bytes() - left, 4 * tile);
 }
 
+TEST(TokenLogprobs, KeptLogitsAndAGradientAddedInPlaceChangeNoNumber) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    Problem p = problem(7, 5, 41, true);
+    p.softcap = 3;
+    LogprobOptions options{.temperature = 0.7, .entropy = true, .tile = 20};
+    const Outcome want = outcome(p, Form::Chunked, options, type);
+    options.keep = 7 * 41;
+    const Outcome kept = outcome(p, Form::Chunked, options, type);
+    EXPECT_TRUE(at::equal(kept.logprob, want.logprob));
+    EXPECT_TRUE(at::equal(kept.d_hidden, want.d_hidden));
+    EXPECT_TRUE(at::equal(kept.d_weight, want.d_weight));
+    const at::Tensor weight = p.weight.to(type).detach().clone().requires_grad_();
+    const at::Tensor hidden = p.hidden.to(type);
+    LmHead head{weight, p.bias.to(type), p.softcap};
+    head.weight_gradient = at::ones_like(weight.detach());
+    const auto out = token_logprobs(hidden, head, p.targets, options);
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    torch::autograd::backward({out->logprob, out->entropy}, {p.g.to(type), p.q.to(type)});
+    EXPECT_FALSE(weight.grad().defined());
+    EXPECT_LE((head.weight_gradient - 1 - want.d_weight).abs().max().item<double>(), 1e-5);
+  }
+}
+
 TEST(TokenLogprobs, RefuseWhatDoesNotFit) {
   const Problem p = problem(3, 4, 10, true);
   const auto refusal = [&](const at::Tensor& hidden, const LmHead& head, const at::Tensor& targets,

@@ -13,6 +13,9 @@ class LoraOp final : public LinearOp {
   [[nodiscard]] at::Tensor apply(const Linear& layer, const at::Tensor& x) const override;
   [[nodiscard]] at::Tensor apply_group(std::span<const Linear> layers,
                                        const at::Tensor& x) const override;
+  [[nodiscard]] at::Tensor embed(const at::Tensor& weight, const at::Tensor& ids) const override {
+    return base_.embed(weight, ids);
+  }
 
  private:
   const LinearOp& base_;

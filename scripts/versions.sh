@@ -35,7 +35,7 @@ packages=(
   build-essential g++ cmake ninja-build ccache mold git ca-certificates python3 python3-pip
   libcaf-dev libgtest-dev libgmock-dev libbenchmark-dev prometheus-cpp-dev nlohmann-json3-dev
   libtoml11-dev libcli11-dev libspdlog-dev libfmt-dev libprotobuf-dev protobuf-compiler
-  libgloo-dev libginac-dev libxxhash-dev zlib1g-dev libpcre2-dev libicu-dev libcpp-httplib-dev libssl-dev "clang-format-$clang_format_version"
+  bubblewrap libgloo-dev libginac-dev libxxhash-dev zlib1g-dev libpcre2-dev libicu-dev libcpp-httplib-dev libssl-dev "clang-format-$clang_format_version"
 )
 # llvm: its symbolizer gives the sanitizers the names that their suppressions go by.
 dev_packages=("clang-$clang_version" "libclang-rt-$clang_version-dev" "clang-tidy-$clang_version"

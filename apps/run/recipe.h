@@ -15,7 +15,7 @@ namespace sluice {
 struct Program {
   Graph graph;
   Placement placement;
-  int64_t max_steps = -1;  ///< steps to train on, as the trainer counts them; -1 = without end
+  int64_t max_steps = -1;     ///< steps to train on, as the trainer counts them; -1 = without end
   double step_deadline = 60;  ///< seconds one step of a worker may take, unless the user says
   double grace = 10;          ///< seconds an orderly shutdown may take, unless the user says
 };

@@ -122,14 +122,14 @@ double sentence_bleu(std::span<const int64_t> candidate,
   return brevity_penalty(candidate.size(), references) * std::exp(log_precision / options.max_n);
 }
 
-std::span<const int64_t> TokenRows::row(size_t i) const {
+std::span<const int64_t> IdRows::row(size_t i) const {
   const int64_t begin = i == 0 ? 0 : ends[i - 1];
   SLUICE_CHECK(begin >= 0 && begin <= ends[i] && ends[i] <= static_cast<int64_t>(ids.size()))
       << "row " << i << " is [" << begin << ", " << ends[i] << ") of " << ids.size() << " ids";
   return ids.subspan(static_cast<size_t>(begin), static_cast<size_t>(ends[i] - begin));
 }
 
-std::vector<double> sentence_bleu_rows(const TokenRows& candidates, const TokenRows& references,
+std::vector<double> sentence_bleu_rows(const IdRows& candidates, const IdRows& references,
                                        const BleuOptions& options) {
   std::vector<double> out(candidates.rows());
   if (out.empty()) return out;

@@ -31,7 +31,7 @@ struct BleuOptions {
 
 /// Rows of ids of different lengths, one behind the other: row i is
 /// `ids[ends[i - 1] .. ends[i])`, the first begins at 0.
-struct TokenRows {
+struct IdRows {
   std::span<const int64_t> ids;
   std::span<const int64_t> ends;
   [[nodiscard]] size_t rows() const noexcept { return ends.size(); }
@@ -40,8 +40,8 @@ struct TokenRows {
 
 /// sentence_bleu of every row of `candidates`; row i's references are rows [i * k, (i + 1) * k) of
 /// `references`, k = references.rows() / candidates.rows(), which must be whole.
-[[nodiscard]] std::vector<double> sentence_bleu_rows(const TokenRows& candidates,
-                                                     const TokenRows& references,
+[[nodiscard]] std::vector<double> sentence_bleu_rows(const IdRows& candidates,
+                                                     const IdRows& references,
                                                      const BleuOptions& options = {});
 
 }  // namespace sluice

@@ -3,8 +3,10 @@
 #include "dataflow/base/nearest.h"
 #include "envs/text/arithmetic.h"
 #include "envs/text/countdown.h"
+#include "envs/text/dataset_task.h"
 #include "envs/text/knights_and_knaves.h"
 #include "envs/text/simple_tasks.h"
+#include "envs/text/word_problems.h"
 
 #include <map>
 
@@ -19,12 +21,14 @@ TaskTable& task_table() {
       {"arithmetic", ArithmeticTask::make},
       {"comparison", make_generated<ComparisonTask>},
       {"countdown", make_generated<CountdownTask>},
+      {"dataset", DatasetTask::make},
       {"digit_count", make_generated<DigitCountTask>},
       {"knights_and_knaves", make_generated<KnightsAndKnavesTask>},
       {"letter_count", make_generated<LetterCountTask>},
       {"string_reverse", make_string_task<StringTask::Kind::Reverse>},
       {"string_sort", make_string_task<StringTask::Kind::Sort>},
       {"string_upper", make_string_task<StringTask::Kind::Upper>},
+      {"word_problems", make_generated<WordProblemsTask>},
   };
   return table;
 }

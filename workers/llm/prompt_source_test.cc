@@ -82,8 +82,8 @@ TEST_F(PromptSourceTest, AfterAResumeItWritesTheSamePromptsAgainUnderTheSameNumb
   ASSERT_TRUE(worker->load(state).ok());
   const auto after = read(*worker, 3);
   ASSERT_EQ(after.size(), 3U);
-  // 40 were read, 16 and the one in hand were ahead of the reader.
-  EXPECT_EQ(after[0].number, 40 + 16 - 5 + 1);
+  // 40 were read; 15 in the stream and one in hand were ahead of the reader.
+  EXPECT_EQ(after[0].number, 40 + 15 + 1 - 5);
   auto again = make([&] {
     PromptSource from_start = s;
     from_start.rewind = 1000;

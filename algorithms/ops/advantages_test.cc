@@ -18,10 +18,15 @@ using ::testing::ElementsAre;
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInf = std::numeric_limits<double>::infinity();
 
-const AdvantageRule kComparing[] = {
-    AdvantageRule::Grpo, AdvantageRule::DrGrpo, AdvantageRule::Rloo,
-    AdvantageRule::LeaveOneOut, AdvantageRule::ReinforcePlusPlusBaseline, AdvantageRule::Opo,
-    AdvantageRule::Gpg, AdvantageRule::MaxRl, AdvantageRule::PassK};
+const AdvantageRule kComparing[] = {AdvantageRule::Grpo,
+                                    AdvantageRule::DrGrpo,
+                                    AdvantageRule::Rloo,
+                                    AdvantageRule::LeaveOneOut,
+                                    AdvantageRule::ReinforcePlusPlusBaseline,
+                                    AdvantageRule::Opo,
+                                    AdvantageRule::Gpg,
+                                    AdvantageRule::MaxRl,
+                                    AdvantageRule::PassK};
 
 RolloutAdvantages run(AdvantageRule rule, const Values& reward, std::vector<int64_t> group = {},
                       double epsilon = 0) {
@@ -152,8 +157,7 @@ TEST(Advantages, WhatARuleNeedsMustBeThere) {
   const Values reward{1, 0};
   const std::vector<int64_t> group{0, 0};
   EXPECT_THROW((void)group_advantages(AdvantageRule::Opo, {reward, group, {}, {}}), CheckFailure);
-  EXPECT_THROW((void)group_advantages(AdvantageRule::ReMax, {reward, group, {}, {}}),
-               CheckFailure);
+  EXPECT_THROW((void)group_advantages(AdvantageRule::ReMax, {reward, group, {}, {}}), CheckFailure);
   EXPECT_THROW((void)group_advantages(AdvantageRule::Gae, {reward, group, {}, {}}), CheckFailure);
 }
 

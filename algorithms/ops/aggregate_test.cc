@@ -14,7 +14,9 @@ namespace {
 at::Tensor doubles(const std::vector<double>& v) {
   return at::tensor(v, at::TensorOptions(at::kDouble));
 }
-at::Tensor ids(const std::vector<int64_t>& v) { return at::tensor(v, at::TensorOptions(at::kLong)); }
+at::Tensor ids(const std::vector<int64_t>& v) {
+  return at::tensor(v, at::TensorOptions(at::kLong));
+}
 
 double value(const at::Tensor& losses, const at::Tensor& sequence, Aggregation how,
              int64_t max_length = 0) {
@@ -49,8 +51,7 @@ TEST(Aggregate, MaskedRowsMayHoldAnythingAndGetNoGradient) {
       doubles({1, -inf, 2, std::numeric_limits<double>::quiet_NaN()}).requires_grad_(true);
   const at::Tensor mask = ids({1, 0, 1, 0}).to(at::kBool), sequence = ids({0, 0, 1, 1});
   for (const Aggregation how : {Aggregation::TokenMean, Aggregation::SequenceMeanTokenMean}) {
-    const at::Tensor loss =
-        aggregate(x.exp(), mask, sequence, how, count_tokens(mask, sequence));
+    const at::Tensor loss = aggregate(x.exp(), mask, sequence, how, count_tokens(mask, sequence));
     EXPECT_NEAR(loss.item<double>(), (std::exp(1) + std::exp(2)) / 2, 1e-12);
     const at::Tensor gradient = torch::autograd::grad({loss}, {x})[0];
     // exp's own backward multiplies: what it is given at masked rows must be exactly 0 for -inf.

@@ -46,10 +46,10 @@ TEST(Without, DropsWholeRolloutsFromTheMask) {
   const at::Tensor sequence = at::tensor({0, 0, 1, 2}, at::kLong);
   const at::Tensor mask = at::tensor({1, 0, 1, 1}, at::kLong).to(at::kBool);
   const std::vector<uint8_t> drop{0, 1, 0};
-  EXPECT_TRUE(at::equal(without(mask, sequence, drop),
-                        at::tensor({1, 0, 0, 1}, at::kLong).to(at::kBool)));
-  EXPECT_TRUE(at::equal(without({}, sequence, drop),
-                        at::tensor({1, 1, 0, 1}, at::kLong).to(at::kBool)));
+  EXPECT_TRUE(
+      at::equal(without(mask, sequence, drop), at::tensor({1, 0, 0, 1}, at::kLong).to(at::kBool)));
+  EXPECT_TRUE(
+      at::equal(without({}, sequence, drop), at::tensor({1, 1, 0, 1}, at::kLong).to(at::kBool)));
 }
 
 TEST(ToTokens, GivesEachTokenItsRolloutsNumber) {

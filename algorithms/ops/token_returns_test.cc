@@ -11,7 +11,9 @@ namespace {
 using Values = std::vector<double>;
 
 at::Tensor doubles(const Values& v) { return at::tensor(v, at::TensorOptions(at::kDouble)); }
-at::Tensor ids(const std::vector<int64_t>& v) { return at::tensor(v, at::TensorOptions(at::kLong)); }
+at::Tensor ids(const std::vector<int64_t>& v) {
+  return at::tensor(v, at::TensorOptions(at::kLong));
+}
 at::Tensor flags(const std::vector<int64_t>& v) { return ids(v).to(at::kBool); }
 
 void expect_near(const at::Tensor& got, const Values& want, double tolerance = 1e-12) {

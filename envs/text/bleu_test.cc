@@ -60,8 +60,8 @@ TEST(SentenceBleuRows, ChecksItsRows) {
   const Ids two = {1, 3};
   const Ids three = {1, 2, 3};
   const Ids beyond = {1, 4};
-  EXPECT_THROW(sentence_bleu_rows({ids, two}, {ids, three}), CheckFailure);
-  EXPECT_THROW(sentence_bleu_rows({ids, two}, {ids, beyond}), CheckFailure);
+  EXPECT_THROW((void)sentence_bleu_rows({ids, two}, {ids, three}), CheckFailure);
+  EXPECT_THROW((void)sentence_bleu_rows({ids, two}, {ids, beyond}), CheckFailure);
   EXPECT_TRUE(sentence_bleu_rows({}, {}).empty());
 }
 

@@ -153,7 +153,7 @@ TEST(IsUtf8, FollowsTheStandard) {
 TEST(DatasetTask, HoldsRowsOutBySeedAndScoresByItsRewards) {
   TextTaskOptions o;
   std::string csv = "prompt,answer\n";
-  for (int i = 0; i < 20; ++i) csv += "p" + std::to_string(i) + "," + std::to_string(i) + "\n";
+  for (int i = 0; i < 20; ++i) csv += fmt::format("p{},{}\n", i, i);
   o.dataset = options("a.csv", csv);
   o.eval_rows = 5;
   o.rewards = {"number", "0.5*format:<answer>"};

@@ -79,17 +79,13 @@ TEST(ParseExpression, SaysWhatItDoesNotUnderstand) {
 
 TEST(ParseExpression, IsBoundedInLengthDepthAndParts) {
   for (const std::string& text :
-       {std::string(2000, '1'), std::string(500, '(') + "1" + std::string(499, ')'),
-        std::string(900, '-') + "x" + std::string(90, 'x') + std::string("+1"),
-        std::string(300, 'x')}) {
-    const auto e = parse_expression(text);
-    if (e.ok()) continue;  // 900 signs cancel
-    EXPECT_EQ(e.status().code(), Code::ResourceExhausted) << text;
+       {std::string(2000, '1'), std::string(500, '('), std::string(300, 'x')}) {
+    EXPECT_EQ(parse_expression(text).status().code(), Code::ResourceExhausted) << text;
   }
+  EXPECT_TRUE(parse_expression(std::string(900, '-') + "x").ok());
   std::string tower;
   for (int i = 0; i < 100; ++i) tower += "2^";
   EXPECT_FALSE(parse_expression(tower + "2").ok());
-  EXPECT_EQ(parse_expression(std::string(300, 'x')).status().code(), Code::ResourceExhausted);
 }
 
 }  // namespace

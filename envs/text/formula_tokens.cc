@@ -125,7 +125,7 @@ class FormulaLexer {
   }
 
   static std::string canonical(std::string_view name) {
-    if (name.starts_with("arc")) return "a" + std::string(name.substr(3));
+    if (name.starts_with("arc")) return fmt::format("a{}", name.substr(3));
     return std::string(name);
   }
 

@@ -92,9 +92,10 @@ std::optional<std::string> canonical_decimal(std::string_view text) {
   whole.erase(0, whole.find_first_not_of('0'));
   std::string_view decimals = dot == std::string_view::npos ? "" : text.substr(dot + 1);
   while (decimals.ends_with('0')) decimals.remove_suffix(1);
-  std::string out = whole.empty() ? "0" : whole;
+  const bool zero = whole.empty() && decimals.empty();
+  std::string out = negative && !zero ? "-" : "";
+  out += whole.empty() ? "0" : whole;
   if (!decimals.empty()) (out += '.') += decimals;
-  if (negative && out != "0") out.insert(0, 1, '-');
   return out;
 }
 

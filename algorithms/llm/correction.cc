@@ -37,7 +37,8 @@ Correction correct(const CorrectionConfig& config, const TokenRows& rows, const 
       case CorrectionRule::IcePop:
       case CorrectionRule::Mis:
       case CorrectionRule::Decoupled:
-        result.weight = weight;
+        // What is left out may hold NaN, which a product would bring back into the gradient.
+        result.weight = at::where(inside, weight, at::zeros_like(weight));
         also(result.keep, inside);
         break;
     }

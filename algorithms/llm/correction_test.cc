@@ -15,7 +15,7 @@ CorrectionConfig with(CorrectionRule rule) {
   return c;
 }
 
-// On policy with A = -1: the loss of a token is its weight, 0 where it is dropped. Returns the
+// On policy the gradient of a token is -A times its weight, 0 where it is left out. Returns the
 // weights of the tokens of one sequence.
 std::vector<double> weights(const CorrectionConfig& config, const std::vector<double>& old,
                             const std::vector<double>& behaviour, double advantage = -1) {

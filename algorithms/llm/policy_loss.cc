@@ -107,10 +107,16 @@ TokenLoss policy_loss(const PolicyLossConfig& config, const TokenBatch& batch,
       correct(config.correction, rows, in.logprob, in.old, in.behaviour, in.advantage);
   Tensor policy = terms.loss;
   if (correction.weight.defined()) {
-    // Gmpo has one loss per sequence, so one weight: the geometric mean too.
-    const bool whole = config.loss == PolicyLoss::Gmpo;
-    policy = policy *
-             (whole ? rows.spread(rows.mean(correction.weight.log()).exp()) : correction.weight);
+    Tensor weight = correction.weight;
+    if (config.loss == PolicyLoss::Gmpo) {
+      // One loss per sequence, so one weight: the geometric mean too, of the tokens that are kept.
+      const Tensor logs = weight.log();
+      weight = rows.spread(rows.mean(correction.keep.defined()
+                                         ? at::where(correction.keep, logs, at::zeros_like(logs))
+                                         : logs)
+                               .exp());
+    }
+    policy = policy * weight;
   }
   if (correction.keep.defined()) {
     policy = at::where(correction.keep, policy, at::zeros_like(policy));

@@ -82,7 +82,7 @@ TEST(TokenAdvantages, GaeGivesReturnsForTheCritic) {
   const TokenAdvantages a = token_advantages(with(AdvantageRule::Gae), s);
   expect_near(a.advantage, {.5, .75, -1, 2, 0, 0});
   expect_near(a.returns, {1, 1, 0, 3, 0, 0});
-  s.value = {};
+  s.value = at::Tensor();
   EXPECT_THROW((void)token_advantages(with(AdvantageRule::Gae), s), CheckFailure);
 }
 

@@ -121,8 +121,6 @@ def trl_cases(root):
     torch.manual_seed(5)
     out = {}
     orpo = take(f"{root}/trl/experimental/orpo/orpo_trainer.py", {"odds_ratio_loss", "log1mexp"}, scope())
-    if "log1mexp" not in orpo:
-        orpo["log1mexp"] = lambda x: torch.log(-torch.expm1(x))
     chosen, rejected = -torch.rand(4).double() * 2 - .05, -torch.rand(4).double() * 3 - .05
     trainer = types.SimpleNamespace(beta=.1, accelerator=types.SimpleNamespace(device="cpu"))
     ratio = orpo["odds_ratio_loss"](trainer, chosen, rejected)[0]

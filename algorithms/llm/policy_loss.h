@@ -44,7 +44,7 @@ struct PolicyStats {
   double gap_kl = 0;          ///< k3 of the engine against the trainer
 
   void add(const PolicyStats& other) noexcept;
-  /// Reports under the names of docs/metrics.md: means over tokens, losses as they are.
+  /// For reports, by name: means over tokens, losses as they are.
   [[nodiscard]] std::vector<std::pair<std::string, double>> means() const;
 };
 

@@ -21,13 +21,15 @@ Tensor log1mexp(const Tensor& x) {
   return at::where(near, (-at::expm1(a)).log(), at::log1p(-b.exp()));
 }
 
-double sum_of(const Tensor& values) { return values.detach().to(at::kDouble).sum().item<double>(); }
+double double_sum(const Tensor& values) {
+  return values.detach().to(at::kDouble).sum().item<double>();
+}
 
 PreferenceResult finish(const Tensor& losses, int64_t total_count) {
   PreferenceResult result;
   result.total = losses.sum() / static_cast<double>(std::max<int64_t>(total_count, 1));
   result.stats.count = static_cast<double>(losses.numel());
-  result.stats.loss = sum_of(result.total);
+  result.stats.loss = double_sum(result.total);
   return result;
 }
 
@@ -89,10 +91,10 @@ PreferenceResult preference_loss(const PreferenceConfig& config, const Preferenc
     }
   }
   PreferenceResult result = finish(losses, total_count);
-  result.stats.correct = sum_of(margin > 0);
-  result.stats.margin = sum_of(margin);
-  result.stats.chosen_reward = config.beta * sum_of(chosen);
-  result.stats.rejected_reward = config.beta * sum_of(rejected);
+  result.stats.correct = double_sum(margin > 0);
+  result.stats.margin = double_sum(margin);
+  result.stats.chosen_reward = config.beta * double_sum(chosen);
+  result.stats.rejected_reward = config.beta * double_sum(rejected);
   return result;
 }
 
@@ -107,9 +109,9 @@ PreferenceResult kto_loss(const PreferenceConfig& config, const Tensor& logprob,
   PreferenceResult result = finish(losses, total_count);
   const Tensor reward = config.beta * h.detach();
   const Tensor none = at::zeros_like(reward);
-  result.stats.correct = sum_of(desirable.eq(gain > 0));
-  result.stats.chosen_reward = sum_of(at::where(desirable, reward, none));
-  result.stats.rejected_reward = sum_of(at::where(desirable, none, reward));
+  result.stats.correct = double_sum(desirable.eq(gain > 0));
+  result.stats.chosen_reward = double_sum(at::where(desirable, reward, none));
+  result.stats.rejected_reward = double_sum(at::where(desirable, none, reward));
   return result;
 }
 
@@ -119,10 +121,10 @@ PreferenceResult bradley_terry_loss(const Tensor& chosen, const Tensor& rejected
   Tensor losses = -at::log_sigmoid(margin.defined() ? difference - margin.detach() : difference);
   if (centre > 0) losses = losses + centre * (chosen + rejected).square();
   PreferenceResult result = finish(losses, total_count);
-  result.stats.correct = sum_of(difference > 0);
-  result.stats.margin = sum_of(difference);
-  result.stats.chosen_reward = sum_of(chosen);
-  result.stats.rejected_reward = sum_of(rejected);
+  result.stats.correct = double_sum(difference > 0);
+  result.stats.margin = double_sum(difference);
+  result.stats.chosen_reward = double_sum(chosen);
+  result.stats.rejected_reward = double_sum(rejected);
   return result;
 }
 

@@ -17,7 +17,7 @@ struct Preset {
 
 constexpr auto kTokens = Aggregation::TokenMean;
 constexpr auto kSequences = Aggregation::SequenceMeanTokenMean;
-constexpr auto kSums = Aggregation::SequenceMeanTokenSum;
+constexpr auto kSequenceSums = Aggregation::SequenceMeanTokenSum;
 constexpr auto kScaled = Aggregation::SequenceMeanTokenScale;
 
 void plain(LlmAlgorithm&) {}
@@ -40,7 +40,7 @@ const Preset kPresets[] = {
        a.group_size = 16;
      }},
     {"gspo", AdvantageRule::Grpo, PolicyLoss::Gspo, kSequences, 3e-4, 4e-4, plain},
-    {"rloo", AdvantageRule::Rloo, PolicyLoss::Clip, kSums, .2, .2,
+    {"rloo", AdvantageRule::Rloo, PolicyLoss::Clip, kSequenceSums, .2, .2,
      [](LlmAlgorithm& a) { a.advantage.kl_coef = .05; }},
     {"leave-one-out", AdvantageRule::LeaveOneOut, PolicyLoss::Clip, kTokens, .2, .2, plain},
     {"reinforce++", AdvantageRule::ReinforcePlusPlus, PolicyLoss::Clip, kTokens, .2, .2,

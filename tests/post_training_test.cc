@@ -5,6 +5,7 @@
 #include "envs/text/registry.h"
 #include "tests/support/run_files.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,6 +34,10 @@ class LetterTask final : public TextTask {
   }
 };
 
+std::string tiny_model() {
+  return fmt::format("{}/models/io/testdata/tiny_llama", SLUICE_SOURCE_DIR);
+}
+
 std::string letter_task() {
   static const Status status = register_text_task(
       "letter-e", [](const TextTaskOptions& /*options*/) -> Result<std::unique_ptr<TextTask>> {
@@ -58,9 +63,7 @@ class PostTraining : public ::testing::Test {
       options.out = dir_ / name;
       options.seed = seed;
       options.seed_given = true;
-      options.choices = {
-          {"model", std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama"},
-          {"task", "letter-e"}};
+      options.choices = {{"model", tiny_model()}, {"task", "letter-e"}};
       options.settings = {
           "prompts=4",    "group=4",  "sampling.max_tokens=8", "threads=1",
           "eval_every=0", "kv_mib=8", "checkpoint_every=3",    "learner.learning_rate=0.01"};
@@ -143,8 +146,7 @@ TEST_F(PostTraining, AGroupOfOneIsRefusedBeforeAnythingStarts) {
   RunOptions options;
   options.quiet = true;
   options.out = dir_ / "one";
-  options.choices = {{"task", "letter-e"},
-                     {"model", std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama"}};
+  options.choices = {{"task", "letter-e"}, {"model", tiny_model()}};
   options.settings = {"group=1"};
   EXPECT_EQ(run_recipe(*make_group_recipe("grpo"), options), 2);
 }

@@ -4,6 +4,7 @@
 #include "models/transformer/loading.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -19,7 +20,7 @@ GroupLearnerConfig config() {
 
 std::unique_ptr<LmLearner> tiny(const LmLearnerConfig& c) {
   auto checkpoint =
-      Checkpoint::open(std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama");
+      Checkpoint::open(fmt::format("{}/models/io/testdata/tiny_llama", SLUICE_SOURCE_DIR));
   EXPECT_TRUE(checkpoint.ok());
   auto model = load_transformer(**checkpoint);
   EXPECT_TRUE(model.ok());

@@ -2,6 +2,7 @@
 
 #include "workers/llm/llm_bench.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <optional>
@@ -17,7 +18,7 @@ using testing::settle_well;
 
 PromptSource spec() {
   PromptSource s;
-  s.model = std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama";
+  s.model = fmt::format("{}/models/io/testdata/tiny_llama", SLUICE_SOURCE_DIR);
   return s;
 }
 

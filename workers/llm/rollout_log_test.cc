@@ -2,6 +2,7 @@
 
 #include "models/io/load_tokenizer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +11,7 @@ namespace {
 
 TEST(RolloutLog, ALineHoldsThePromptTheCompletionsAndWhatTheyAreWorth) {
   const auto tokenizer =
-      load_tokenizer(std::string(SLUICE_SOURCE_DIR) + "/models/io/testdata/tiny_llama");
+      load_tokenizer(fmt::format("{}/models/io/testdata/tiny_llama", SLUICE_SOURCE_DIR));
   ASSERT_TRUE(tokenizer.ok());
   const auto ids = (*tokenizer)->encode("ab");
   ASSERT_TRUE(ids.ok());

@@ -21,9 +21,12 @@ if(SLUICE_CCACHE)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${SLUICE_CCACHE})
 endif()
+# mold 1.10, which Debian 12 has, can write programs that the loader refuses (a small .tbss before the
+# read-only part) and can go on for ever on others: only later ones are used.
 find_program(SLUICE_MOLD mold)
 if(SLUICE_MOLD)
-  # mold 1.10 begins the read-only part at a small .tbss, which lies in no mapped page: the loader then
-  # refuses the program ("cannot apply additional memory protection after relocation").
-  add_link_options(-fuse-ld=mold -Wl,-z,norelro)
+  execute_process(COMMAND ${SLUICE_MOLD} --version OUTPUT_VARIABLE mold_version ERROR_QUIET)
+  if(mold_version MATCHES "mold ([0-9]+)" AND CMAKE_MATCH_1 GREATER_EQUAL 2)
+    add_link_options(-fuse-ld=mold)
+  endif()
 endif()

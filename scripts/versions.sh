@@ -32,7 +32,7 @@ cuda_wheels=(
 
 # Debian 12 packages.
 packages=(
-  build-essential g++ cmake ninja-build ccache mold git ca-certificates python3 python3-pip
+  build-essential g++ cmake ninja-build ccache git ca-certificates python3 python3-pip
   libcaf-dev libgtest-dev libgmock-dev libbenchmark-dev prometheus-cpp-dev nlohmann-json3-dev
   libtoml11-dev libcli11-dev libspdlog-dev libfmt-dev libprotobuf-dev protobuf-compiler
   bubblewrap libgloo-dev libginac-dev libxxhash-dev zlib1g-dev libpcre2-dev libicu-dev libcpp-httplib-dev libssl-dev "clang-format-$clang_format_version"

@@ -116,7 +116,7 @@ TEST_F(BadInput, AllProblemsAreListedAtOnce) {
 TEST_F(BadInput, UnknownRecipeNamesTheNearest) {
   const Ended end = sluice({"run", "pppo"});
   EXPECT_EQ(end.code, 2);
-  EXPECT_THAT(end.err, HasSubstr("did you mean 'ppo'"));
+  EXPECT_THAT(end.err, AllOf(HasSubstr("did you mean"), HasSubstr("'ppo'")));
 }
 
 TEST_F(BadInput, UnknownEnvironmentNamesTheNearest) {

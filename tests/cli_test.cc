@@ -83,10 +83,12 @@ TEST_F(Cli, WithoutACommandItSaysWhatThereIs) {
 TEST_F(Cli, ListsRecipesAndEnvironments) {
   const Ended all = sluice({"list"});
   EXPECT_EQ(all.code, 0);
-  EXPECT_THAT(all.out, AllOf(HasSubstr("recipes\n  ppo "), HasSubstr("environments\n"),
-                             HasSubstr("CartPole-v1    observes {obs float32[4]}, acts 1 of 2\n"),
-                             HasSubstr("Pendulum-v1    observes {obs float32[3]}, acts action ")));
-  EXPECT_THAT(lines(sluice({"list", "recipes"}).out), ElementsAre("ppo"));
+  EXPECT_THAT(all.out,
+              AllOf(HasSubstr("recipes\n"), HasSubstr("\n  ppo "), HasSubstr("environments\n"),
+                    HasSubstr("CartPole-v1    observes {obs float32[4]}, acts 1 of 2\n"),
+                    HasSubstr("Pendulum-v1    observes {obs float32[3]}, acts action ")));
+  EXPECT_THAT(lines(sluice({"list", "recipes"}).out), IsSupersetOf({"ppo", "grpo", "dapo"}));
+  EXPECT_THAT(lines(sluice({"list", "tasks"}).out), IsSupersetOf({"arithmetic", "countdown"}));
   EXPECT_THAT(lines(sluice({"list", "envs"}).out), IsSupersetOf({"CartPole-v1", "Pendulum-v1"}));
   EXPECT_EQ(sluice({"list", "nonsense"}).code, 2);
 }
@@ -280,7 +282,7 @@ class Completion : public Cli {
 TEST_F(Completion, OffersCommandsRecipesAndFlags) {
   EXPECT_THAT(offers("sluice ''", 1), IsSupersetOf({"run", "list", "eval", "doctor", "ppo"}));
   EXPECT_THAT(offers("sluice do", 1), ElementsAre("doctor"));
-  EXPECT_THAT(offers("sluice run p", 2), ElementsAre("ppo"));
+  EXPECT_THAT(offers("sluice run pp", 2), ElementsAre("ppo"));
   EXPECT_THAT(offers("sluice run ppo --max", 3), ElementsAre("--max-steps", "--max-time"));
   EXPECT_THAT(offers("sluice ppo --dry", 2), ElementsAre("--dry-run"));
   EXPECT_THAT(offers("sluice eval x --ep", 3), ElementsAre("--episodes"));

@@ -1,6 +1,7 @@
 #include "apps/cli/commands.h"
 #include "apps/run/recipe.h"
 #include "envs/registry.h"
+#include "envs/text/registry.h"
 
 #include <CLI/CLI.hpp>
 
@@ -10,13 +11,14 @@
 namespace sluice {
 
 void add_list_command(CLI::App& app, int& exit_code) {
-  CLI::App* list = app.add_subcommand("list", "name the recipes and environments");
+  CLI::App* list =
+      app.add_subcommand("list", "name the recipes, environments and tasks of language models");
   auto what = std::make_shared<std::string>();
   list->add_option("what", *what, "only these, one name a line")
-      ->check(CLI::IsMember({"recipes", "envs"}));
+      ->check(CLI::IsMember({"recipes", "envs", "tasks"}));
   list->callback([what, &exit_code] {
     const bool plain = !what->empty();
-    if (*what != "envs") {
+    if (!plain || *what == "recipes") {
       if (!plain) std::puts("recipes");
       for (const auto& make : recipes()) {
         const auto recipe = make();
@@ -28,7 +30,7 @@ void add_list_command(CLI::App& app, int& exit_code) {
         }
       }
     }
-    if (*what != "recipes") {
+    if (!plain || *what == "envs") {
       if (!plain) std::puts("environments");
       for (const auto& name : env_names()) {
         const auto spec = env_spec(name);
@@ -42,6 +44,10 @@ void add_list_command(CLI::App& app, int& exit_code) {
                           : spec->action.tensor().to_string().c_str());
         }
       }
+    }
+    if (!plain || *what == "tasks") {
+      if (!plain) std::puts("tasks of language models");
+      for (const auto& name : text_task_names()) std::puts(((plain ? "" : "  ") + name).c_str());
     }
     exit_code = 0;
   });

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ int command(int argc, char** argv) {
     recipes().emplace_back([name] { return make_group_recipe(name); });
   }
   recipes().emplace_back(make_ppo_recipe);
+  std::sort(recipes().begin(), recipes().end(),
+            [](const auto& a, const auto& b) { return a()->name() < b()->name(); });
   int exit_code = 0;
   CLI::App app("Sluice: reinforcement learning as a dataflow of actors.", "sluice");
   app.set_version_flag("--version", "sluice " SLUICE_VERSION);
